@@ -1,0 +1,46 @@
+// Making the accounts that commands refer to: users, workers and teams. All functions are idempotent upserts that work
+// inside the caller's transaction and leave existing rows' balances and counters alone.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kudos/amount.h"
+#include "kudos/ids.h"
+#include "kudos/session.h"
+#include "kudos/uuid.h"
+
+namespace kudos {
+
+struct NewUser {
+  std::string external_id;                  // unique; how later calls find the user
+  std::string account_class = "standard";   // a row of kudos_account_policies
+  std::optional<Total> floor_override;
+  bool trusted = false;
+  std::optional<UserId> id;                 // fix the number, e.g. 0 for the anonymous user
+};
+
+struct NewTeam {
+  Uuid id;
+  std::string name;
+  UserRef owner;
+};
+
+struct NewWorker {
+  Uuid id;
+  std::string name;
+  UserRef owner;
+  std::optional<Uuid> team;
+  std::string worker_type;  // "image", "text", "interrogation" or the host's own; at most 20 characters
+};
+
+// Creates the users that don't exist and returns the ids of all, in the order of `users`. An existing user keeps its
+// row as it is. Refuses a class without policy (invalid_request).
+Result<std::vector<UserId>> ensure_users(Session& session, std::span<const NewUser> users);
+// Refuse an owner or team that doesn't exist (unknown_user, unknown_team).
+Status ensure_teams(Session& session, std::span<const NewTeam> teams);
+Status ensure_workers(Session& session, std::span<const NewWorker> workers);
+
+}  // namespace kudos

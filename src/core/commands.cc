@@ -1,0 +1,45 @@
+#include "kudos/commands.h"
+
+#include <charconv>
+
+#include "core/validate.h"
+#include "base/try.h"
+
+namespace kudos {
+namespace {
+
+constexpr std::size_t kMaxExternalId = 200;
+
+struct KindOf {
+  std::string_view operator()(const TopUp&) const { return "topup"; }
+  std::string_view operator()(const Award&) const { return "award"; }
+  std::string_view operator()(const Settlement&) const { return "settle"; }
+  std::string_view operator()(const ActivationTax&) const { return "tax"; }
+};
+
+}  // namespace
+
+Result<UserRef> UserRef::parse(std::string_view text) {
+  constexpr std::string_view kPrefix = "ext:";
+  if (text.starts_with(kPrefix)) {
+    const auto name = text.substr(kPrefix.size());
+    KUDOS_TRY(validate_name(name, "the external id", kMaxExternalId));
+    return external(std::string(name));
+  }
+  std::int32_t id = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
+  if (error != std::errc() || end != text.data() + text.size())
+    return fail(ErrorCode::invalid_request, "'" + std::string(text.substr(0, 40)) + "' doesn't name a user",
+                "Give the user's number, or ext:NAME for an external id.");
+  return number({id});
+}
+
+std::string UserRef::to_string() const { return id ? std::to_string(id->value) : "ext:" + external_id; }
+
+std::string_view command_kind(const Command& command) { return std::visit(KindOf(), command); }
+
+const EventOptions& command_options(const Command& command) {
+  return std::visit([](const auto& each) -> const EventOptions& { return each.options; }, command);
+}
+
+}  // namespace kudos

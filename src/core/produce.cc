@@ -1,0 +1,183 @@
+#include "core/produce.h"
+
+#include <array>
+
+#include "base/try.h"
+#include "core/event_builder.h"
+#include "core/validate.h"
+
+namespace kudos {
+namespace {
+
+// The name space of event ids made from idempotency keys, a random constant.
+constexpr Uuid kKeyNamespace{{0xc4, 0x3b, 0x70, 0x19, 0xe5, 0x6d, 0x4f, 0x02, 0x8f, 0x5a, 0x2c, 0x91, 0xd7, 0x48, 0x0b, 0xa6}};
+constexpr std::size_t kMaxKeyBytes = 200;
+
+struct Divisor {
+  std::string_view wp_type;
+  std::int64_t units_per_thing;
+};
+constexpr std::array kDivisors = {Divisor{"image", 1'000'000}, Divisor{"text", 1}, Divisor{"interrogation", 1}};
+
+Result<const UserFacts*> find_user(const Directory& directory, const UserRef& user) {
+  const auto found = directory.users.find(user);
+  if (found == directory.users.end())
+    return fail(ErrorCode::unknown_user, "there is no user " + user.to_string(),
+                "Create the user first, or check the number or external id.");
+  if (is_system(found->second.id))
+    return fail(ErrorCode::system_account, "user " + user.to_string() + " is a system account",
+                "System accounts are named by the ledger only.");
+  return &found->second;
+}
+
+// For credits at somebody's wish; a job that was under way is settled even for a deleted account.
+Result<const UserFacts*> find_living_user(const Directory& directory, const UserRef& user) {
+  KUDOS_ASSIGN(const UserFacts* facts, find_user(directory, user));
+  if (facts->deleted) return fail(ErrorCode::account_deleted, "user " + user.to_string() + " is deleted");
+  return facts;
+}
+
+Status require_positive(Amount amount, std::string_view what) {
+  if (amount.is_positive()) return {};
+  return fail(ErrorCode::amount_not_positive, std::string(what) + " is " + amount.to_string() + "; it must be above 0");
+}
+
+Status require_not_negative(Amount amount, std::string_view what) {
+  if (!amount.is_negative()) return {};
+  return fail(ErrorCode::amount_not_positive, std::string(what) + " is " + amount.to_string() + "; it can't be negative");
+}
+
+Result<Event> credit_from_treasury(const Directory& directory, const UserRef& user, Amount amount, EntryType type,
+                                   std::string_view action) {
+  KUDOS_TRY(require_positive(amount, "the amount"));
+  KUDOS_ASSIGN(const UserFacts* facts, find_living_user(directory, user));
+  EventBuilder event;
+  event.spendable(type, facts->id, amount);
+  event.balance(type);
+  event.user_stat(type, facts->id, action, amount);
+  return std::move(event).take();
+}
+
+// The reward as currency; returns its spendable part.
+Amount pay_owner(EventBuilder& event, const UserFacts& owner, Amount reward) {
+  if (owner.earns_spendable()) {
+    event.spendable(EntryType::generation, owner.id, reward);
+    return reward;
+  }
+  const Amount escrow = *reward.scaled(1, 2);
+  const Amount spendable = *(Total(reward) - escrow).to_amount();
+  event.spendable(EntryType::generation, owner.id, spendable);
+  event.escrow(EntryType::generation, owner.id, escrow);
+  return spendable;
+}
+
+void count_production(EventBuilder& event, const Uuid& id, const WorkerFacts& worker, Amount reward, Amount spendable,
+                      Amount things, std::string_view wp_type) {
+  const UserId owner = worker.owner.id;
+  event.user_stat(EntryType::generation, owner, "accumulated", spendable);
+  event.user_record(owner, "FULFILLMENT", wp_type, Amount::whole(1));
+  event.user_record(owner, "CONTRIBUTION", wp_type, things);
+  event.activity(owner);
+  // Only image workers work for a team.
+  const auto team = worker.type == "image" ? worker.team : std::nullopt;
+  event.worker(id, owner, team);
+  event.worker_stat(EntryType::generation, "generated", reward);
+  event.worker_contributions(things);
+  event.worker_fulfilments(Amount::whole(1));
+}
+
+Status count_consumption(EventBuilder& event, const UserFacts& requester, Amount cost, Amount things,
+                         std::string_view wp_type) {
+  KUDOS_ASSIGN(const Amount usage, things.scaled(requester.usage_multiplier, 10'000));
+  event.user_stat(EntryType::generation, requester.id, "accumulated", -cost);
+  event.user_record(requester.id, "REQUEST", wp_type, Amount::whole(1));
+  event.user_record(requester.id, "USAGE", wp_type, usage);
+  event.activity(requester.id);
+  return {};
+}
+
+Result<Event> settlement(const Settlement& job, const Directory& directory) {
+  const Amount reward = job.reward.value_or(job.cost);
+  KUDOS_TRY(require_not_negative(job.cost, "the cost"));
+  KUDOS_TRY(require_not_negative(reward, "the reward"));
+  KUDOS_TRY(require_not_negative(job.things, "the number of things"));
+  KUDOS_ASSIGN(const UserFacts* requester, find_user(directory, job.requester));
+  const auto worker = directory.workers.find(job.worker);
+  if (worker == directory.workers.end())
+    return fail(ErrorCode::unknown_worker, "there is no worker " + job.worker.to_string());
+  const std::string& wp_type = job.wp_type.empty() ? worker->second.type : job.wp_type;
+  KUDOS_ASSIGN(const Amount things, things_of(job.things, wp_type));
+  const Amount cost = job.outcome == JobOutcome::censored ? Amount() : job.cost;
+  EventBuilder event;
+  event.job(job.job_id, wp_type);
+  event.spendable(EntryType::generation, requester->id, -cost);
+  const Amount spendable = pay_owner(event, worker->second.owner, reward);
+  event.balance(EntryType::generation);
+  count_production(event, job.worker, worker->second, reward, spendable, things, wp_type);
+  KUDOS_TRY(count_consumption(event, *requester, cost, things, wp_type));
+  return std::move(event).take();
+}
+
+Result<Event> build(const TopUp& topup, const Directory& directory) {
+  return credit_from_treasury(directory, topup.user, topup.amount, EntryType::topup, "topped_up");
+}
+
+Result<Event> build(const Award& award, const Directory& directory) {
+  return credit_from_treasury(directory, award.user, award.amount, EntryType::award, "awarded");
+}
+
+Result<Event> build(const Settlement& job, const Directory& directory) { return settlement(job, directory); }
+
+Result<Event> build(const ActivationTax& tax, const Directory& directory) {
+  KUDOS_TRY(require_positive(tax.tax, "the tax"));
+  KUDOS_ASSIGN(const UserFacts* requester, find_user(directory, tax.requester));
+  const std::string wp_type = tax.wp_type.empty() ? "image" : tax.wp_type;
+  EventBuilder event;
+  event.job(tax.prompt, wp_type);
+  event.spendable(EntryType::generation, requester->id, -tax.tax);
+  event.balance(EntryType::generation);
+  event.user_stat(EntryType::generation, requester->id, "accumulated", -tax.tax);
+  event.user_record(requester->id, "REQUEST", wp_type, Amount::whole(1));
+  event.user_record(requester->id, "USAGE", wp_type, Amount());
+  if (!requester->is_anonymous()) event.activity(requester->id);
+  return std::move(event).take();
+}
+
+bool is_fake(const Command& command) {
+  const auto* job = std::get_if<Settlement>(&command);
+  return job != nullptr && job->outcome == JobOutcome::fake;
+}
+
+Status validate_options(const EventOptions& options) {
+  if (options.key) {
+    KUDOS_TRY(validate_name(options.key->key, "the idempotency key", kMaxKeyBytes));
+    KUDOS_TRY(validate_name(options.key->principal, "the principal", kMaxKeyBytes));
+  }
+  return validate_metadata(options.metadata);
+}
+
+}  // namespace
+
+Uuid make_event_id(const Command& command) {
+  const auto& key = command_options(command).key;
+  if (!key) return Uuid::v7();
+  // Names have no control characters, so a newline separates them without doubt.
+  return Uuid::v5(kKeyNamespace, key->principal + "\n" + std::string(command_kind(command)) + "\n" + key->key);
+}
+
+Result<Produced> produce(const Command& command, const Directory& directory) {
+  KUDOS_TRY(validate_options(command_options(command)));
+  auto event = std::visit([&](const auto& each) { return build(each, directory); }, command);
+  if (!event) return std::unexpected(std::move(event).error());
+  KUDOS_TRY(validate(*event));
+  event->id = make_event_id(command);
+  return Produced{std::move(*event), !is_fake(command)};
+}
+
+Result<Amount> things_of(Amount raw, std::string_view wp_type) {
+  for (const Divisor& divisor : kDivisors)
+    if (divisor.wp_type == wp_type) return raw.scaled(1, divisor.units_per_thing);
+  return raw;
+}
+
+}  // namespace kudos

@@ -1,0 +1,77 @@
+// The projector: the one serialised writer that folds events into the read models.
+//
+// Any number may try; a cycle runs under a transaction-scoped advisory lock, so one works at a time in the whole
+// installation. A cycle commits everything it did or nothing.
+//
+// Thread-safety: a Projector belongs to one thread; ProjectorLoop (projector_loop.h) runs one.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+
+#include "core/seq_set.h"
+#include "db/connection.h"
+#include "kudos/error.h"
+#include "kudos/ids.h"
+#include "store/locks.h"
+#include "store/projection.h"
+#include "store/schema.h"
+
+namespace kudos::ledger {
+
+struct ProjectorOptions {
+  std::int32_t batch_postings = 1000;                // KUDOS_APPLIER_BATCH_SIZE; at least one event is taken
+  std::chrono::milliseconds interval{3000};          // KUDOS_APPLIER_INTERVAL (seconds): the idle tick
+  std::int32_t max_catchup_cycles = 10;              // KUDOS_APPLIER_MAX_CATCHUP_CYCLES: cycles within a tick
+  std::chrono::milliseconds shortest_interval{10};   // the tick while work arrives
+
+  // Overrides from the environment; invalid_request names a variable that isn't a number in range.
+  static Result<ProjectorOptions> from_environment();
+};
+
+// Where a cycle's time went.
+enum class Phase : std::uint8_t { claim, load, lock, fold, write };
+inline constexpr std::size_t kPhases = 5;
+using PhaseTimes = std::array<std::chrono::nanoseconds, kPhases>;
+
+struct CycleReport {
+  std::int32_t events = 0;             // folded, those set aside and those applied inline included
+  std::int32_t postings = 0;           // of these events
+  std::int32_t floor_adjustments = 0;
+  std::int32_t quarantined_events = 0;
+  std::int32_t blocked_events = 0;     // left for later: a row they need is held by somebody else
+  bool more = false;                   // the batch was full: another cycle would find work
+  FoldId fold;                         // 0 when nothing was folded
+  PhaseTimes phases{};
+};
+
+class Projector {
+ public:
+  // `connection` is the projector's own: its session settings are changed.
+  static Result<Projector> create(db::Connection connection, ProjectorOptions options);
+
+  // One cycle: claim, load, lock, fold, write, commit. Fails with applier_busy when another projector works; after any
+  // failure the transaction is rolled back and nothing has happened (or, with Recovery::in_doubt, the whole cycle has).
+  Result<CycleReport> run_once();
+
+  db::Connection& connection() { return connection_; }
+
+ private:
+  Projector(db::Connection connection, ProjectorOptions options, store::EnumTypes types);
+  Result<CycleReport> run_cycle();
+  Status prepare_claim(store::Claim& claim, CycleReport& report, store::LockedTargets& locked);
+  Result<CycleReport> fold_and_commit(store::Claim claim, store::LockedTargets locked, CycleReport report);
+  Status number_adjustments(FoldOutcome& outcome, Timestamp now);
+  WorkMap next_map(const store::Claim& claim) const;
+  store::ClaimLimits limits() const;
+
+  db::Connection connection_;
+  ProjectorOptions options_;
+  store::EnumTypes types_;
+  store::LockKeys keys_;
+  double postings_per_event_ = 4;  // a running estimate that sizes the claim
+  SeqSet own_seqs_;                // drawn for floor adjustments, beyond the frontier: known to be folded
+};
+
+}  // namespace kudos::ledger

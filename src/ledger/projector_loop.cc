@@ -1,0 +1,134 @@
+#include "ledger/projector_loop.h"
+
+#include <algorithm>
+
+#include "base/try.h"
+
+namespace kudos::ledger {
+namespace {
+
+constexpr std::chrono::milliseconds kFirstBackoff{100};
+constexpr std::chrono::milliseconds kLongestBackoff{5000};
+
+}  // namespace
+
+ProjectorLoop::ProjectorLoop(LoopOptions options) : options_(std::move(options)) {}
+ProjectorLoop::~ProjectorLoop() { stop(); }
+
+void ProjectorLoop::start() {
+  if (thread_.joinable()) return;
+  stopping_ = false;
+  thread_ = std::thread([this] { run(); });
+}
+
+void ProjectorLoop::stop() {
+  stopping_ = true;
+  wake();
+  if (thread_.joinable()) thread_.join();
+}
+
+void ProjectorLoop::wake() {
+  {
+    const std::lock_guard lock(mutex_);
+    woken_ = true;
+  }
+  wakeup_.notify_one();
+}
+
+ProjectorStats ProjectorLoop::stats() const {
+  const std::lock_guard lock(mutex_);
+  return stats_;
+}
+
+void ProjectorLoop::wait_for(std::chrono::milliseconds limit) {
+  std::unique_lock lock(mutex_);
+  wakeup_.wait_for(lock, limit, [this] { return woken_ || stopping(); });
+  woken_ = false;
+}
+
+void ProjectorLoop::say(const std::string& line) const {
+  if (options_.log) options_.log(line);
+}
+
+void ProjectorLoop::note_failure(const Error& error) {
+  bool news = false;
+  {
+    const std::lock_guard lock(mutex_);
+    stats_.failures += 1;
+    news = stats_.last_error != error.message;
+    stats_.last_error = error.message;
+  }
+  if (news) say("projector: " + error.to_string() + "; trying again");
+}
+
+void ProjectorLoop::note_success() {
+  bool recovered = false;
+  {
+    const std::lock_guard lock(mutex_);
+    recovered = !stats_.last_error.empty();
+    stats_.last_error.clear();
+  }
+  if (recovered) say("projector: working again");
+}
+
+// Cycles while batches come back full. Another projector at work isn't a failure.
+Result<ProjectorLoop::Pace> ProjectorLoop::tick(Projector& projector) {
+  Pace pace = Pace::idle;
+  for (std::int32_t cycle = 0; cycle < options_.projector.max_catchup_cycles && !stopping(); ++cycle) {
+    const auto report = projector.run_once();
+    const bool busy = !report && report.error().code == ErrorCode::applier_busy;
+    {
+      const std::lock_guard lock(mutex_);
+      stats_.standing_by = busy;
+      if (report) {
+        stats_.cycles += 1;
+        stats_.events += report->events;
+        stats_.postings += report->postings;
+        stats_.floor_adjustments += report->floor_adjustments;
+      }
+    }
+    if (busy) return Pace::idle;
+    if (!report) return std::unexpected(report.error());
+    if (report->events > 0) pace = Pace::working;
+    if (!report->more) return pace;
+  }
+  return Pace::behind;
+}
+
+Result<ProjectorLoop::Pace> ProjectorLoop::connect_and_tick(std::optional<Projector>& projector) {
+  if (!projector) {
+    KUDOS_ASSIGN(auto connection, db::Connection::open(options_.conninfo, options_.connection));
+    KUDOS_ASSIGN(auto made, Projector::create(std::move(connection), options_.projector));
+    projector.emplace(std::move(made));
+  }
+  auto pace = tick(*projector);
+  if (!pace && projector->connection().is_broken()) {
+    projector.reset();
+    const std::lock_guard lock(mutex_);
+    stats_.reconnections += 1;
+  }
+  return pace;
+}
+
+void ProjectorLoop::run() {
+  auto backoff = kFirstBackoff;
+  auto interval = options_.projector.shortest_interval;
+  std::optional<Projector> projector;
+  while (!stopping()) {
+    const auto pace = connect_and_tick(projector);
+    if (!pace) {
+      note_failure(pace.error());
+      wait_for(backoff);
+      backoff = std::min(backoff * 2, kLongestBackoff);
+      continue;
+    }
+    note_success();
+    backoff = kFirstBackoff;
+    if (*pace == Pace::behind) continue;
+    interval = *pace == Pace::working ? options_.projector.shortest_interval
+                                      : std::min(interval * 2, options_.projector.interval);
+    wait_for(interval);
+  }
+}
+
+}  // namespace kudos::ledger

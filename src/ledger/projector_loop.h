@@ -1,0 +1,73 @@
+// Runs a projector in a thread of its own: ticks, catch-up, reconnection.
+//
+// A tick runs cycles while batches come back full, up to the catch-up limit. While work arrives the next tick follows
+// soon; idle, the interval doubles up to `ProjectorOptions::interval`. A lost connection is opened again with back-off.
+//
+// Thread-safety: all members may be called from any thread.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "ledger/projector.h"
+
+namespace kudos::ledger {
+
+// Totals since the loop started.
+struct ProjectorStats {
+  std::int64_t cycles = 0;
+  std::int64_t events = 0;
+  std::int64_t postings = 0;
+  std::int64_t floor_adjustments = 0;
+  std::int64_t failures = 0;       // cycles that were rolled back
+  std::int64_t reconnections = 0;
+  bool standing_by = false;        // another projector was at work at the last tick
+  std::string last_error;          // of the last failed tick; empty after a good one
+};
+
+struct LoopOptions {
+  std::string conninfo;
+  db::ConnectionOptions connection;
+  ProjectorOptions projector;
+  // Told about failures and recoveries, one line each; called from the loop's thread. May be empty.
+  std::function<void(const std::string&)> log;
+};
+
+class ProjectorLoop {
+ public:
+  explicit ProjectorLoop(LoopOptions options);
+  ~ProjectorLoop();  // stops
+
+  void start();  // no effect when it runs
+  // Finishes the cycle under way, then ends. No effect when it doesn't run.
+  void stop();
+  // Something was committed: tick now.
+  void wake();
+  ProjectorStats stats() const;
+
+ private:
+  void run();
+  enum class Pace { idle, working, behind };
+  Result<Pace> tick(Projector& projector);
+  Result<Pace> connect_and_tick(std::optional<Projector>& projector);
+  void note_failure(const Error& error);
+  void note_success();
+  void say(const std::string& line) const;
+  void wait_for(std::chrono::milliseconds limit);
+  bool stopping() const { return stopping_.load(); }
+
+  LoopOptions options_;
+  std::thread thread_;
+  std::atomic<bool> stopping_{false};
+  mutable std::mutex mutex_;
+  std::condition_variable wakeup_;
+  bool woken_ = false;
+  ProjectorStats stats_;
+};
+
+}  // namespace kudos::ledger

@@ -1,0 +1,138 @@
+#include "store/accounts.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/try.h"
+
+namespace kudos::store {
+namespace {
+
+constexpr db::Statement kInsertUsers{"insert_users", R"(
+INSERT INTO @schema@.users (id, external_id, account_class, floor_override, trusted)
+SELECT coalesce(x.id, nextval(pg_get_serial_sequence('@schema@.users', 'id'))::integer), x.external_id, x.account_class,
+       x.floor_override, x.trusted
+FROM unnest($1::integer[], $2::text[], $3::text[], $4::numeric[], $5::boolean[])
+    AS x(id, external_id, account_class, floor_override, trusted)
+WHERE NOT EXISTS (SELECT FROM @schema@.users u WHERE u.external_id = x.external_id)
+ORDER BY x.external_id
+ON CONFLICT (external_id) DO NOTHING)"};
+constexpr db::Statement kUserIds{"user_ids", "SELECT external_id, id FROM @schema@.users WHERE external_id = ANY ($1::text[])"};
+constexpr db::Statement kKnownClasses{"known_classes", R"(
+SELECT account_class FROM @schema@.kudos_account_policies WHERE account_class = ANY ($1::text[]) AND account_class <> 'system')"};
+constexpr db::Statement kInsertTeams{"insert_teams", R"(
+INSERT INTO @schema@.teams (id, name, owner_id)
+SELECT * FROM unnest($1::uuid[], $2::text[], $3::integer[]) AS x(id, name, owner_id) ORDER BY x.id
+ON CONFLICT (id) DO NOTHING)"};
+constexpr db::Statement kInsertWorkers{"insert_workers", R"(
+INSERT INTO @schema@.workers (id, name, user_id, team_id, worker_type)
+SELECT * FROM unnest($1::uuid[], $2::text[], $3::integer[], $4::uuid[], $5::text[])
+    AS x(id, name, user_id, team_id, worker_type) ORDER BY x.id
+ON CONFLICT (id) DO NOTHING)"};
+constexpr db::Statement kExistingUsers{"existing_users", "SELECT id FROM @schema@.users WHERE id = ANY ($1::integer[])"};
+constexpr db::Statement kExistingTeams{"existing_teams", "SELECT id FROM @schema@.teams WHERE id = ANY ($1::uuid[])"};
+
+Status require_classes(db::Connection& connection, std::span<const NewUser> users) {
+  std::set<std::string> classes;
+  for (const NewUser& user : users) classes.insert(user.account_class);
+  auto array = db::Array::texts();
+  for (const auto& name : classes) array.add(name);
+  KUDOS_ASSIGN(const auto rows, connection.execute(kKnownClasses, db::Params().add(array)));
+  for (int row = 0; row < rows.size(); ++row) classes.erase(std::string(rows.text(row, 0)));
+  if (classes.empty()) return {};
+  return fail(ErrorCode::invalid_request, "there is no account class '" + *classes.begin() + "'",
+              "The classes stand in kudos_account_policies: standard, postpaid, registered, pseudonymous, anonymous.");
+}
+
+Result<std::map<std::string, UserId>> ids_of(db::Connection& connection, const db::Array& names) {
+  KUDOS_ASSIGN(const auto rows, connection.execute(kUserIds, db::Params().add(names)));
+  std::map<std::string, UserId> ids;
+  for (int row = 0; row < rows.size(); ++row) ids.emplace(rows.text(row, 0), UserId{rows.int32(row, 1)});
+  return ids;
+}
+
+}  // namespace
+
+Result<std::vector<UserId>> ensure_users(db::Connection& connection, std::span<const NewUser> users) {
+  KUDOS_TRY(require_classes(connection, users));
+  auto ids = db::Array::int32s();
+  auto names = db::Array::texts(), classes = db::Array::texts();
+  auto floors = db::Array::numerics();
+  auto trusted = db::Array::booleans();
+  for (const NewUser& user : users) {
+    ids.add(user.id);
+    names.add(user.external_id);
+    classes.add(user.account_class);
+    floors.add(user.floor_override);
+    trusted.add(user.trusted);
+  }
+  KUDOS_TRY(connection.execute(
+      kInsertUsers, db::Params().add(ids).add(names).add(classes).add(floors).add(trusted)));
+  KUDOS_ASSIGN(const auto found, ids_of(connection, names));
+  std::vector<UserId> result;
+  for (const NewUser& user : users) result.push_back(found.at(user.external_id));
+  return result;
+}
+
+Status ensure_teams(db::Connection& connection, std::span<const NewTeam> teams, std::span<const UserId> owners) {
+  auto ids = db::Array::uuids();
+  auto names = db::Array::texts();
+  auto owner_ids = db::Array::int32s();
+  for (std::size_t i = 0; i < teams.size(); ++i) {
+    ids.add(teams[i].id);
+    names.add(teams[i].name);
+    owner_ids.add(owners[i]);
+  }
+  KUDOS_TRY(connection.execute(kInsertTeams, db::Params().add(ids).add(names).add(owner_ids)));
+  return {};
+}
+
+Status ensure_workers(db::Connection& connection, std::span<const NewWorker> workers, std::span<const UserId> owners) {
+  auto ids = db::Array::uuids(), teams = db::Array::uuids();
+  auto names = db::Array::texts(), types = db::Array::texts();
+  auto owner_ids = db::Array::int32s();
+  for (std::size_t i = 0; i < workers.size(); ++i) {
+    ids.add(workers[i].id);
+    names.add(workers[i].name);
+    owner_ids.add(owners[i]);
+    teams.add(workers[i].team);
+    types.add(workers[i].worker_type);
+  }
+  KUDOS_TRY(connection.execute(kInsertWorkers, db::Params().add(ids).add(names).add(owner_ids).add(teams).add(types)));
+  return {};
+}
+
+Result<std::vector<UserId>> find_users(db::Connection& connection, std::span<const UserRef> users) {
+  auto names = db::Array::texts();
+  auto numbers = db::Array::int32s();
+  for (const UserRef& user : users) {
+    if (user.id) numbers.add(*user.id);
+    else names.add(user.external_id);
+  }
+  KUDOS_ASSIGN(const auto by_name, ids_of(connection, names));
+  KUDOS_ASSIGN(const auto rows, connection.execute(kExistingUsers, db::Params().add(numbers)));
+  std::set<UserId> present;
+  for (int row = 0; row < rows.size(); ++row) present.insert({rows.int32(row, 0)});
+  std::vector<UserId> result;
+  for (const UserRef& user : users) {
+    const auto named = by_name.find(user.external_id);
+    const bool known = user.id ? present.contains(*user.id) : named != by_name.end();
+    if (!known) return fail(ErrorCode::unknown_user, "there is no user " + user.to_string());
+    result.push_back(user.id ? *user.id : named->second);
+  }
+  return result;
+}
+
+Status require_teams(db::Connection& connection, std::span<const Uuid> teams) {
+  auto ids = db::Array::uuids();
+  for (const Uuid& team : teams) ids.add(team);
+  KUDOS_ASSIGN(const auto rows, connection.execute(kExistingTeams, db::Params().add(ids)));
+  std::set<Uuid> present;
+  for (int row = 0; row < rows.size(); ++row) present.insert(rows.uuid(row, 0));
+  for (const Uuid& team : teams)
+    if (!present.contains(team)) return fail(ErrorCode::unknown_team, "there is no team " + team.to_string());
+  return {};
+}
+
+}  // namespace kudos::store

@@ -1,0 +1,78 @@
+#include "base/try.h"
+#include "store/projection.h"
+
+namespace kudos::store {
+namespace {
+
+constexpr db::Statement kLoadPostings{"load_postings", R"(
+SELECT event_seq, line, entry_type, user_id, escrow, amount, hold_id, detail::text
+FROM @schema@.kudos_postings WHERE event_seq = ANY ($1::bigint[]) ORDER BY event_seq, line)"};
+constexpr db::Statement kLoadStatistics{"load_statistics", R"(
+SELECT event_seq, line, entry_type, unit, target, user_id, worker_user_id, worker_id, team_id, amount, stat_action,
+       record, detail::text
+FROM @schema@.kudos_stat_postings WHERE event_seq = ANY ($1::bigint[]) ORDER BY event_seq, line)"};
+
+std::optional<UserId> read_user(const db::Rows& rows, int row, int column) {
+  if (rows.is_null(row, column)) return std::nullopt;
+  return UserId{rows.int32(row, column)};
+}
+
+Posting read_posting(const db::Rows& rows, int row) {
+  Posting posting;
+  posting.line = rows.int16(row, 1);
+  posting.entry_type = *from_label<EntryType>(rows.text(row, 2));
+  posting.user = {rows.int32(row, 3)};
+  posting.escrow = rows.boolean(row, 4);
+  posting.amount = rows.amount(row, 5);
+  posting.hold_id = rows.optional(row, 6, &db::Rows::int64);
+  posting.detail = rows.text(row, 7);
+  return posting;
+}
+
+StatPosting read_statistic(const db::Rows& rows, int row) {
+  StatPosting statistic;
+  statistic.line = rows.int16(row, 1);
+  statistic.entry_type = *from_label<EntryType>(rows.text(row, 2));
+  statistic.unit = *from_label<Unit>(rows.text(row, 3));
+  statistic.target = from_label<Target>(rows.text(row, 4));
+  statistic.user = read_user(rows, row, 5);
+  statistic.worker_user = read_user(rows, row, 6);
+  statistic.worker = rows.optional(row, 7, &db::Rows::uuid);
+  statistic.team = rows.optional(row, 8, &db::Rows::uuid);
+  statistic.amount = rows.amount(row, 9);
+  statistic.stat_action = rows.text(row, 10);
+  statistic.record = rows.text(row, 11);
+  statistic.detail = rows.text(row, 12);
+  return statistic;
+}
+
+// Rows come ordered by event, as the events are: one pass gives each event its own.
+template <class T>
+void distribute(const db::Rows& rows, std::span<Event> events, std::vector<T> Event::* list,
+                T (*read)(const db::Rows&, int)) {
+  int row = 0;
+  for (Event& event : events) {
+    for (; row < rows.size() && rows.int64(row, 0) == event.seq.value; ++row) (event.*list).push_back(read(rows, row));
+  }
+}
+
+}  // namespace
+
+Status load_postings(db::Connection& connection, std::span<Event> events, std::span<const std::int32_t> counts) {
+  auto seqs = db::Array::int64s();
+  for (const Event& event : events) seqs.add(event.seq);
+  connection.queue(kLoadPostings, db::Params().add(seqs));
+  connection.queue(kLoadStatistics, db::Params().add(seqs));
+  KUDOS_ASSIGN(const auto results, connection.flush());
+  distribute(results[0], events, &Event::postings, read_posting);
+  distribute(results[1], events, &Event::statistics, read_statistic);
+  for (std::size_t i = 0; i < events.size(); ++i)
+    if (static_cast<std::int32_t>(events[i].posting_count()) != counts[i])
+      return fail(ErrorCode::database_error,
+                  "event " + events[i].id.to_string() + " has " + std::to_string(events[i].posting_count()) +
+                      " postings, its header says " + std::to_string(counts[i]),
+                  "A fact was removed or added behind the ledger's back: restore it from a backup.");
+  return {};
+}
+
+}  // namespace kudos::store

@@ -1,0 +1,110 @@
+#include <algorithm>
+#include <set>
+
+#include "base/try.h"
+#include "store/projection.h"
+
+namespace kudos::store {
+namespace {
+
+constexpr db::Statement kLockUsers{"lock_users", R"(
+SELECT u.id, u.kudos, u.evaluating_kudos, u.last_active, coalesce(u.floor_override, p.floor), p.shortfall
+FROM @schema@.users u JOIN @schema@.kudos_account_policies p ON p.account_class = u.account_class
+WHERE u.id = ANY ($1::integer[]) ORDER BY u.id FOR NO KEY UPDATE OF u SKIP LOCKED)"};
+constexpr db::Statement kLockWorkers{"lock_workers", R"(
+SELECT id FROM @schema@.workers WHERE id = ANY ($1::uuid[]) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED)"};
+constexpr db::Statement kLockTeams{"lock_teams", R"(
+SELECT id FROM @schema@.teams WHERE id = ANY ($1::uuid[]) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED)"};
+// Which of the rows that weren't locked are there all the same.
+constexpr db::Statement kPresentUsers{"present_users", "SELECT id FROM @schema@.users WHERE id = ANY ($1::integer[])"};
+constexpr db::Statement kPresentWorkers{"present_workers", "SELECT id FROM @schema@.workers WHERE id = ANY ($1::uuid[])"};
+constexpr db::Statement kPresentTeams{"present_teams", "SELECT id FROM @schema@.teams WHERE id = ANY ($1::uuid[])"};
+
+struct Names {
+  std::set<UserId> users;
+  std::set<Uuid> workers;
+  std::set<Uuid> teams;
+};
+
+Names names_in(std::span<const Event> events) {
+  Names names;
+  for (const Event& event : events) {
+    if (event.applied_inline) continue;
+    for (const Posting& posting : event.postings)
+      if (!is_system(posting.user)) names.users.insert(posting.user);
+    for (const StatPosting& statistic : event.statistics) {
+      if (statistic.user) names.users.insert(*statistic.user);
+      if (statistic.worker) names.workers.insert(*statistic.worker);
+      if (statistic.team) names.teams.insert(*statistic.team);
+    }
+  }
+  return names;
+}
+
+template <class Set>
+db::Params array_of(db::Array array, const Set& keys) {
+  for (const auto& key : keys) array.add(key);
+  return std::move(db::Params().add(array));
+}
+
+void read_accounts(const db::Rows& rows, FoldTargets& targets) {
+  for (int row = 0; row < rows.size(); ++row) {
+    Account account;
+    account.spendable = rows.total(row, 1);
+    account.escrow = rows.total(row, 2);
+    account.last_active = rows.optional(row, 3, &db::Rows::timestamp);
+    account.floor = rows.total(row, 4);
+    account.shortfall = *from_label<Shortfall>(rows.text(row, 5));
+    targets.accounts.emplace(UserId{rows.int32(row, 0)}, account);
+  }
+}
+
+void read_ids(const db::Rows& rows, std::unordered_set<Uuid>& ids) {
+  for (int row = 0; row < rows.size(); ++row) ids.insert(rows.uuid(row, 0));
+}
+
+// What is neither locked nor gone is held by somebody else.
+Status find_blocked(db::Connection& connection, Names& names, LockedTargets& locked) {
+  std::erase_if(names.users, [&](UserId id) { return locked.targets.accounts.contains(id); });
+  std::erase_if(names.workers, [&](const Uuid& id) { return locked.targets.workers.contains(id); });
+  std::erase_if(names.teams, [&](const Uuid& id) { return locked.targets.teams.contains(id); });
+  if (names.users.empty() && names.workers.empty() && names.teams.empty()) return {};
+  connection.queue(kPresentUsers, array_of(db::Array::int32s(), names.users));
+  connection.queue(kPresentWorkers, array_of(db::Array::uuids(), names.workers));
+  connection.queue(kPresentTeams, array_of(db::Array::uuids(), names.teams));
+  KUDOS_ASSIGN(const auto results, connection.flush());
+  for (int row = 0; row < results[0].size(); ++row) locked.blocked_users.insert({results[0].int32(row, 0)});
+  read_ids(results[1], locked.blocked_workers);
+  read_ids(results[2], locked.blocked_teams);
+  return {};
+}
+
+}  // namespace
+
+bool LockedTargets::blocks(const Event& event) const {
+  if (event.applied_inline) return false;
+  const auto posting_blocked = [&](const Posting& posting) { return blocked_users.contains(posting.user); };
+  const auto statistic_blocked = [&](const StatPosting& statistic) {
+    return (statistic.user && blocked_users.contains(*statistic.user)) ||
+           (statistic.worker && blocked_workers.contains(*statistic.worker)) ||
+           (statistic.team && blocked_teams.contains(*statistic.team));
+  };
+  return std::ranges::any_of(event.postings, posting_blocked) ||
+         std::ranges::any_of(event.statistics, statistic_blocked);
+}
+
+Result<LockedTargets> lock_targets(db::Connection& connection, std::span<const Event> events) {
+  Names names = names_in(events);
+  connection.queue(kLockUsers, array_of(db::Array::int32s(), names.users));
+  connection.queue(kLockWorkers, array_of(db::Array::uuids(), names.workers));
+  connection.queue(kLockTeams, array_of(db::Array::uuids(), names.teams));
+  KUDOS_ASSIGN(const auto results, connection.flush());
+  LockedTargets locked;
+  read_accounts(results[0], locked.targets);
+  read_ids(results[1], locked.targets.workers);
+  read_ids(results[2], locked.targets.teams);
+  KUDOS_TRY(find_blocked(connection, names, locked));
+  return locked;
+}
+
+}  // namespace kudos::store
