@@ -2,7 +2,7 @@
 
 add_library(kudos_flags INTERFACE)
 target_include_directories(kudos_flags INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
-target_compile_options(kudos_flags INTERFACE -Wall -Wextra -Wconversion -Wshadow=local -Wno-sign-conversion)
+target_compile_options(kudos_flags INTERFACE -Wall -Wextra -Wconversion -Wshadow=local -Wno-sign-conversion -Wno-missing-designated-field-initializers)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   target_compile_options(kudos_flags INTERFACE -Wno-unknown-warning-option)
 endif()

@@ -1,7 +1,7 @@
 #include "core/validate.h"
 
 #include <algorithm>
-#include <boost/json.hpp>
+#include <boost/json/basic_parser_impl.hpp>
 #include <set>
 
 #include "base/try.h"
@@ -26,6 +26,11 @@ Status validate_statistic(const StatPosting& statistic) {
 
 // Collects the keys of a flat object; refuses nesting and doubled keys, which the DOM would hide.
 struct FlatObjectHandler {
+  // Required by the parser; the whole text is bounded before it is parsed.
+  static constexpr std::size_t max_object_size = std::size_t(-1);
+  static constexpr std::size_t max_array_size = std::size_t(-1);
+  static constexpr std::size_t max_key_size = std::size_t(-1);
+  static constexpr std::size_t max_string_size = std::size_t(-1);
   using error_code = boost::system::error_code;
   std::set<std::string> keys;
   std::string key, defect;

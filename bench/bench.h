@@ -1,0 +1,16 @@
+// One benchmark a file; each prints its table and returns the process's exit status.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace kudos::bench {
+
+using Arguments = std::vector<std::string>;
+
+// Value of `--name N` in the arguments, else the default.
+long option(const Arguments& arguments, const std::string& name, long otherwise);
+
+int run_fold(const Arguments& arguments);
+
+}  // namespace kudos::bench
