@@ -28,23 +28,9 @@ void write(std::FILE* out, std::string_view text) {
   std::fflush(out);
 }
 
-std::string_view code_of(Style style) {
-  switch (style) {
-    case Style::bold:
-      return "\033[1m";
-    case Style::dim:
-      return "\033[2m";
-    case Style::red:
-      return "\033[31m";
-    case Style::green:
-      return "\033[32m";
-    case Style::yellow:
-      return "\033[33m";
-    case Style::blue:
-      return "\033[34m";
-  }
-  return "";
-}
+// In the order of Style.
+constexpr std::array<std::string_view, 6> kStyleCodes{"\033[1m",  "\033[2m",  "\033[31m",
+                                                      "\033[32m", "\033[33m", "\033[34m"};
 
 struct Range {
   char32_t first, last;
@@ -151,7 +137,8 @@ std::string style(std::string_view text, Style style, std::FILE* out) {
     return std::string_view(value == nullptr ? "" : value);
   };
   const bool plain = !variable("NO_COLOR").empty() || variable("TERM") == "dumb" || !is_terminal(out);
-  return plain ? std::string(text) : fmt::format("{}{}{}", code_of(style), text, kReset);
+  return plain ? std::string(text)
+               : fmt::format("{}{}{}", kStyleCodes.at(static_cast<std::size_t>(style)), text, kReset);
 }
 
 std::size_t display_width(std::string_view text) {

@@ -1,6 +1,5 @@
 #include "cli/terminal.h"
 
-#include <fcntl.h>
 #include <pty.h>
 #include <unistd.h>
 
@@ -44,22 +43,24 @@ class Terminal {
     termios raw{};
     ::cfmakeraw(&raw);
     int descriptor = -1;
-    EXPECT_EQ(::openpty(&master_, &descriptor, nullptr, &raw, &size), 0);
-    ::fcntl(master_, F_SETFL, O_NONBLOCK);
+    if (::openpty(&master_, &descriptor, nullptr, &raw, &size) != 0) return;  // then file() is null
     file_ = FilePtr(::fdopen(descriptor, "w"), &std::fclose);
   }
-  ~Terminal() { ::close(master_); }
+  ~Terminal() {
+    if (master_ >= 0) ::close(master_);
+  }
 
   std::FILE* file() { return file_.get(); }
   void resize(unsigned short columns, unsigned short rows) {
     const winsize size{.ws_row = rows, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
     EXPECT_EQ(::ioctl(master_, TIOCSWINSZ, &size), 0);
   }
-  // What arrived since the last call.
+  // What arrived since the last call. The kernel hands it over in its own time: an end mark tells when all is there.
   std::string text() {
-    std::string text(4096, '\0');
-    const ssize_t size = ::read(master_, text.data(), text.size());
-    text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+    std::fputs("\001", file());
+    std::fflush(file());
+    std::string text;
+    for (char c = 0; ::read(master_, &c, 1) == 1 && c != '\001';) text += c;
     return text;
   }
 
@@ -72,6 +73,7 @@ class Terminal {
 class TerminalTest : public testing::Test {
  protected:
   void SetUp() override {
+    ASSERT_NE(terminal_.file(), nullptr) << "no pseudo-terminals here: is /dev/pts mounted?";
     ::unsetenv("NO_COLOR");
     ::setenv("TERM", "xterm", 1);
   }
@@ -252,15 +254,15 @@ TEST_F(TerminalTest, LiveScreenIntoAFile) {
 TEST(ProgressTest, Lines) {
   const ProgressState half{
       .label = "replay", .total = 200'000, .done = 100'000, .elapsed_seconds = 8, .extra = "3 refused"};
-  EXPECT_EQ(progress_line(half, 70), "replay  [============>            ]   50 %  12,500/s  8.0 s left  3 refused");
+  EXPECT_EQ(progress_line(half, 70), "replay  [==========>         ]   50 %  12,500/s  8.0 s left  3 refused");
   EXPECT_EQ(progress_line(half, 50), "replay   50 %  12,500/s  8.0 s left  3 refused") << "no room for a bar";
   EXPECT_EQ(progress_line(half, 20), "replay   50 %  12,5…");
 
   ProgressState state{.label = "replay", .total = 10, .done = 0};
-  EXPECT_EQ(progress_line(state, 40), "replay  [>                ]    0 %  0/s");
+  EXPECT_EQ(progress_line(state, 40), "replay  [>                 ]    0 %  0/s");
   state.done = 12;
   state.elapsed_seconds = 4;
-  EXPECT_EQ(progress_line(state, 45), "replay  [============]  100 %  3.0/s  0 s left");
+  EXPECT_EQ(progress_line(state, 45), "replay  [===========]  100 %  3.0/s  0 s left");
   state.total = std::nullopt;
   EXPECT_EQ(progress_line(state, 80), "replay  12  3.0/s  4.0 s");
   state.total = 0;

@@ -1,0 +1,64 @@
+// What every command shares: the global options, how it reaches the database, how it answers.
+//
+// A command is one file with one `add_…` function: it declares its options on `app` and sets `run` when it was chosen.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <boost/json/fwd.hpp>
+#include <functional>
+#include <string>
+
+#include "db/connection.h"
+#include "kudos/commands.h"
+#include "kudos/error.h"
+#include "kudos/session.h"
+
+namespace kudos::cli {
+
+// Exit statuses (docs/reference/cli.md).
+inline constexpr int kDone = 0;
+inline constexpr int kFailed = 1;  // refused or failed: the error's stable name is printed
+inline constexpr int kUsage = 2;
+
+struct Globals {
+  bool json = false;
+  std::string database_url;
+  std::string data_dir;
+  std::string schema = "public";
+};
+
+// Set by the chosen command; returns the exit status or the error to report.
+using Run = std::function<Result<int>()>;
+
+// Where the database is: --database-url, KUDOS_DATABASE_URL, the usual PG* variables, else the private server that runs
+// in the data directory.
+Result<std::string> find_database(const Globals& globals);
+std::string data_directory(const Globals& globals);
+
+// A connection to it, with the schema checked.
+Result<db::Connection> connect(const Globals& globals);
+
+// Prints the error on stderr, as JSON with --json.
+void report(const Globals& globals, const Error& error);
+// One line of JSON on stdout.
+void print_json(const boost::json::value& value);
+
+// A positive time such as 500ms, 20s, 5m, 2h (a bare number is seconds); invalid_request otherwise.
+Result<std::chrono::milliseconds> parse_duration(std::string_view text);
+
+void add_up(CLI::App& app, const Globals& globals, Run& run);
+void add_migrate(CLI::App& app, const Globals& globals, Run& run);
+void add_projector(CLI::App& app, const Globals& globals, Run& run);
+void add_status(CLI::App& app, const Globals& globals, Run& run);
+void add_drain(CLI::App& app, const Globals& globals, Run& run);
+void add_mode(CLI::App& app, const Globals& globals, Run& run);
+void add_replay(CLI::App& app, const Globals& globals, Run& run);
+void add_user(CLI::App& app, const Globals& globals, Run& run);
+void add_balance(CLI::App& app, const Globals& globals, Run& run);
+void add_credits(CLI::App& app, const Globals& globals, Run& run);  // topup, award
+void add_event(CLI::App& app, const Globals& globals, Run& run);
+void add_top(CLI::App& app, const Globals& globals, Run& run);
+
+}  // namespace kudos::cli

@@ -1,0 +1,47 @@
+#include <fmt/core.h>
+
+#include <boost/json.hpp>
+
+#include "base/try.h"
+#include "cli/command.h"
+#include "cli/signals.h"
+#include "cli/status_view.h"
+#include "cli/terminal.h"
+
+namespace kudos::cli {
+namespace {
+
+struct Options {
+  bool watch = false;
+};
+
+Result<int> watch(db::Connection& connection) {
+  StopSignals signals;
+  LiveScreen screen;
+  do {
+    KUDOS_ASSIGN(const auto health, store::read_health(connection));
+    screen.draw(describe(health, nullptr));
+  } while (!signals.wait_for(std::chrono::seconds(1)));
+  return kDone;
+}
+
+Result<int> status(const Globals& globals, const Options& options) {
+  KUDOS_ASSIGN(auto connection, connect(globals));
+  if (options.watch && !globals.json) return watch(connection);
+  KUDOS_ASSIGN(const auto health, store::read_health(connection));
+  if (globals.json) print_json(to_json(health));
+  else fmt::print("{}", describe(health, nullptr));
+  return kDone;
+}
+
+}  // namespace
+
+void add_status(CLI::App& app, const Globals& globals, Run& run) {
+  auto options = std::make_shared<Options>();
+  auto* command = app.add_subcommand("status", "Mode, queue, heartbeat and journal of the ledger");
+  command->add_flag("--watch", options->watch, "Redraw it every second until Ctrl-C");
+  command->footer("Examples:\n  kudos status\n  kudos status --json\n  kudos status --watch");
+  command->callback([&, options] { run = [&, options] { return status(globals, *options); }; });
+}
+
+}  // namespace kudos::cli

@@ -1,0 +1,17 @@
+// How a user is shown.
+#pragma once
+
+#include <boost/json/fwd.hpp>
+
+#include "store/queries.h"
+
+namespace kudos::cli {
+
+boost::json::object to_json(const store::UserRow& user);
+void print_user(const store::UserRow& user, bool json);
+
+// Materialised balance, and with what is queued.
+boost::json::object balance_to_json(const store::UserRow& user);
+void print_balance(const store::UserRow& user, bool json);
+
+}  // namespace kudos::cli
