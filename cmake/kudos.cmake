@@ -32,6 +32,18 @@ function(kudos_test name)
     ENVIRONMENT "KUDOS_BINARY=$<TARGET_FILE_DIR:${name}>/../src/kudos;KUDOS_SHARED_DATA=${PROJECT_SOURCE_DIR}/../shared/data")
 endfunction()
 
+# A GoogleTest program that is one ctest entry: its tests share a server, which takes a second or two to start.
+function(kudos_program_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} GTest::gtest GTest::gtest_main)
+  add_dependencies(${name} kudos)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 900
+    ENVIRONMENT "KUDOS_BINARY=$<TARGET_FILE:kudos>;KUDOS_SHARED_DATA=${PROJECT_SOURCE_DIR}/../shared/data")
+endfunction()
+
 # Writes a C++ source that holds every *.sql file of `directory` as a string, in the order of their names.
 function(kudos_embed_sql output symbol directory)
   file(GLOB files CONFIGURE_DEPENDS ${directory}/*.sql)

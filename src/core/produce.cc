@@ -58,6 +58,9 @@ Result<Event> credit_from_treasury(const Directory& directory, const UserRef& us
   return std::move(event).take();
 }
 
+// Text and interrogation workers work for no team (docs/decisions/0003).
+bool works_for_team(std::string_view worker_type) { return worker_type != "text" && worker_type != "interrogation"; }
+
 // The reward as currency; returns its spendable part.
 Amount pay_owner(EventBuilder& event, const UserFacts& owner, Amount reward) {
   if (owner.earns_spendable()) {
@@ -78,8 +81,7 @@ void count_production(EventBuilder& event, const Uuid& id, const WorkerFacts& wo
   event.user_record(owner, "FULFILLMENT", wp_type, Amount::whole(1));
   event.user_record(owner, "CONTRIBUTION", wp_type, things);
   event.activity(owner);
-  // Only image workers work for a team.
-  const auto team = worker.type == "image" ? worker.team : std::nullopt;
+  const auto team = works_for_team(worker.type) ? worker.team : std::nullopt;
   event.worker(id, owner, team);
   event.worker_stat(EntryType::generation, "generated", reward);
   event.worker_contributions(things);

@@ -1,0 +1,110 @@
+// Migrations (scenario O3) and what programs refuse.
+#include <future>
+
+#include "ledger/migrations.h"
+#include "ledger_test.h"
+#include "store/control.h"
+
+namespace kudos::testing {
+namespace {
+
+class MigrationTest : public LedgerTest {
+ protected:
+  db::Connection open_schema(const std::string& schema) {
+    return must(db::Connection::open(server().conninfo(), {.schema = schema}));
+  }
+};
+
+TEST_F(MigrationTest, RunningThemAgainDoesNothing) {
+  auto connection = server().open();
+  const auto report = must(ledger::migrate(connection));
+  EXPECT_TRUE(report.applied.empty());
+  EXPECT_EQ(report.from_version, report.to_version);
+}
+
+TEST_F(MigrationTest, TwoAtOnceHaveOneEffect) {
+  const auto run = [&] {
+    auto connection = open_schema("shop");
+    return must(ledger::migrate(connection)).applied.size();
+  };
+  auto first = std::async(std::launch::async, run), second = std::async(std::launch::async, run);
+  const auto applied = std::pair(first.get(), second.get());
+  EXPECT_EQ(std::min(applied.first, applied.second), 0u);
+  EXPECT_EQ(ask("SELECT count(*) FROM shop.kudos_migrations"), std::to_string(applied.first + applied.second));
+  EXPECT_EQ(ask("SELECT mode FROM shop.kudos_ledger_control"), "shadow");
+}
+
+TEST_F(MigrationTest, TwoLedgersInOneDatabaseDontMeet) {
+  auto connection = open_schema("second ledger");
+  must(ledger::migrate(connection));
+  const auto keys = store::lock_keys("second ledger");
+  EXPECT_NE(keys.applier, store::lock_keys("public").applier);
+  must(store::switch_to_ledger(connection, keys, std::chrono::seconds(5)));
+  auto session = must(Session::attach(connection.raw(), {.schema = "second ledger"}));
+  must(connection.execute(db::kBegin));
+  const NewUser user{.external_id = "alice"};
+  must(ensure_users(session, std::span(&user, 1)));
+  must(emit(session, top_up("alice", 10)));
+  must(connection.execute(db::kCommit));
+  auto projector = must(ledger::Projector::create(std::move(connection), {}));
+  EXPECT_EQ(fold_all(projector), 1);
+  EXPECT_EQ(ask("SELECT kudos FROM \"second ledger\".users WHERE external_id = 'alice'"), "10.00");
+  EXPECT_EQ(ask("SELECT count(*) FROM kudos_events"), "0");
+}
+
+// Contract: create what is missing, add what lacks, keep what is there, merge doubled counters, widen money.
+TEST_F(MigrationTest, APopulatedDatabaseKeepsWhatItHas) {
+  server().run(R"(
+CREATE SCHEMA old; SET search_path TO old;
+CREATE TABLE users (id serial PRIMARY KEY, username text NOT NULL DEFAULT 'x', kudos bigint NOT NULL DEFAULT 0);
+CREATE TABLE user_stats (id serial PRIMARY KEY, user_id integer NOT NULL REFERENCES users, action varchar(20) NOT NULL,
+                         value numeric(12,2) NOT NULL);
+INSERT INTO users (username, kudos) VALUES ('a', 700), ('b', 5);
+INSERT INTO user_stats (user_id, action, value) VALUES (1, 'accumulated', 3), (1, 'accumulated', 4.5), (2, 'gifted', 1))");
+  auto connection = open_schema("old");
+  must(ledger::migrate(connection));
+  EXPECT_EQ(ask("SELECT string_agg(username || '=' || kudos, ' ' ORDER BY id) FROM old.users WHERE id > 0"), "a=700.00 b=5.00");
+  EXPECT_EQ(ask("SELECT string_agg(user_id || action || value, ' ' ORDER BY user_id) FROM old.user_stats"),
+            "1accumulated7.50 2gifted1.00");
+  EXPECT_EQ(ask("SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'old.users'::regclass AND "
+                "attname = 'kudos'"), "numeric(30,2)");
+}
+
+TEST_F(MigrationTest, MoneyInBinaryFloatingPointIsRefusedByName) {
+  server().run("CREATE SCHEMA floaty; CREATE TABLE floaty.users (id serial PRIMARY KEY, kudos double precision)");
+  auto connection = open_schema("floaty");
+  const auto refused = ledger::migrate(connection);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, ErrorCode::invalid_request);
+  EXPECT_NE(refused.error().message.find("users.kudos"), std::string::npos) << refused.error().message;
+  EXPECT_EQ(ask("SELECT to_regclass('floaty.kudos_migrations') IS NULL"), "t") << "nothing half-made";
+}
+
+TEST_F(MigrationTest, ASchemaNewerThanTheProgramIsRefused) {
+  server().run("INSERT INTO kudos_migrations (version, name) VALUES (9999, '9999_of_the_future')");
+  auto connection = server().open();
+  EXPECT_EQ(ledger::migrate(connection).error().code, ErrorCode::schema_too_new);
+  EXPECT_EQ(Session::attach(connection.raw()).error().code, ErrorCode::schema_too_new);
+  EXPECT_EQ(ledger::Projector::create(server().open(), {}).error().code, ErrorCode::schema_too_new);
+}
+
+TEST_F(MigrationTest, ADatabaseWithoutLedgerIsRefused) {
+  auto connection = open_schema("nowhere");
+  EXPECT_EQ(store::check_schema(connection).error().code, ErrorCode::schema_missing);
+}
+
+TEST_F(MigrationTest, AModeChangeWaitsOnlySoLongAndChangesNothing) {
+  auto connection = open_schema("waiting");
+  must(ledger::migrate(connection));
+  const auto keys = store::lock_keys("waiting");
+  auto holder = server().open();
+  must(holder.run_script("BEGIN; SELECT pg_advisory_xact_lock_shared(" + std::to_string(keys.mode_gate) + ")"));
+  EXPECT_EQ(store::switch_to_ledger(connection, keys, std::chrono::milliseconds(100)).error().code,
+            ErrorCode::mode_change_timeout);
+  EXPECT_EQ(ask("SELECT mode FROM waiting.kudos_ledger_control"), "shadow");
+  must(holder.run_script("COMMIT"));
+  must(store::switch_to_ledger(connection, keys, std::chrono::milliseconds(1000)));
+}
+
+}  // namespace
+}  // namespace kudos::testing
