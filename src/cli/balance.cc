@@ -22,9 +22,13 @@ Result<int> balance(const Globals& globals, const Options& options) {
 void add_balance(CLI::App& app, const Globals& globals, Run& run) {
   auto options = std::make_shared<Options>();
   auto* command = app.add_subcommand("balance", "A user's balances");
-  command->add_option("user", options->user, "Number, or ext:NAME; -1 is the treasury, -2 the sink")->required();
-  command->footer("\"kudos\" is the visible balance, \"effective\" includes what is accepted but not folded yet.\n\n"
-                  "Examples:\n  kudos balance ext:alice\n  kudos balance 17 --json\n  kudos balance -- -1");
+  command->add_option("user", options->user, "Number, or ext:NAME; -1 is the treasury, -2 the sink")
+      ->option_text("USER")
+      ->required()
+      ->check(check_utf8);
+  command->footer(
+      "\"kudos\" is the visible balance, \"effective\" includes what is accepted but not folded yet.\n\n"
+      "Examples:\n  kudos balance ext:alice\n  kudos balance 17 --json\n  kudos balance -1");
   command->callback([&, options] { run = [&, options] { return balance(globals, *options); }; });
 }
 

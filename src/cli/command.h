@@ -10,6 +10,7 @@
 #include <functional>
 #include <string>
 
+#include "cli/arguments.h"
 #include "db/connection.h"
 #include "kudos/commands.h"
 #include "kudos/error.h"
@@ -35,6 +36,10 @@ using Run = std::function<Result<int>()>;
 // Where the database is: --database-url, KUDOS_DATABASE_URL, the usual PG* variables, else the private server that runs
 // in the data directory.
 Result<std::string> find_database(const Globals& globals);
+// The part of it that is a URL: --database-url or KUDOS_DATABASE_URL; empty when neither is given or --data-dir is.
+std::string database_url(const Globals& globals);
+// PGHOST and the like are set, which libpq reads by itself once it is asked to connect without a URL.
+bool has_postgres_environment();
 std::string data_directory(const Globals& globals);
 
 // A connection to it, with the schema checked.
@@ -44,9 +49,6 @@ Result<db::Connection> connect(const Globals& globals);
 void report(const Globals& globals, const Error& error);
 // One line of JSON on stdout.
 void print_json(const boost::json::value& value);
-
-// A positive time such as 500ms, 20s, 5m, 2h (a bare number is seconds); invalid_request otherwise.
-Result<std::chrono::milliseconds> parse_duration(std::string_view text);
 
 void add_up(CLI::App& app, const Globals& globals, Run& run);
 void add_migrate(CLI::App& app, const Globals& globals, Run& run);

@@ -23,8 +23,10 @@ template <class Credit>
 void add_credit(CLI::App& app, const Globals& globals, Run& run, const std::string& name, const char* what) {
   auto options = std::make_shared<Options>();
   auto* command = app.add_subcommand(name, what);
-  command->add_option("user", options->user, "Number, or ext:NAME")->required();
-  command->add_option("amount", options->amount, "Kudos, above 0, at most two decimals")->required();
+  command->add_option("user", options->user, "Number, or ext:NAME")->option_text("USER")->required()->check(check_utf8);
+  command->add_option("amount", options->amount, "Kudos, above 0, at most two decimals")
+      ->option_text("AMOUNT")
+      ->required();
   options->change.declare(*command);
   command->footer("Examples:\n  kudos " + name + " ext:alice 100.00 --key order-17\n  kudos " + name +
                   " 17 5 --dry-run");

@@ -1,8 +1,7 @@
 #include "cli/event_view.h"
 
-#include <fmt/core.h>
-
 #include <boost/json.hpp>
+#include <fmt/core.h>
 
 #include "cli/terminal.h"
 #include "core/canonical.h"
@@ -37,8 +36,8 @@ std::string currency_table(const Event& event) {
 }
 
 std::string statistics_table(const Event& event) {
-  Table table({{"line", Align::right}, {"why"}, {"of"}, {"action"}, {"record"}, {"amount", Align::right}, {"unit"},
-               {"team"}});
+  Table table(
+      {{"line", Align::right}, {"why"}, {"of"}, {"action"}, {"record"}, {"amount", Align::right}, {"unit"}, {"team"}});
   for (const StatPosting& statistic : event.statistics)
     table.add_row({std::to_string(statistic.line), std::string(label(statistic.entry_type)), subject(statistic),
                    printable(statistic.stat_action), printable(statistic.record), statistic.amount.to_string(),
@@ -67,12 +66,9 @@ boost::json::value optional_json(const std::string& text) {
 }
 
 boost::json::object to_json(const Posting& posting) {
-  return {{"line", posting.line},
-          {"entry_type", label(posting.entry_type)},
-          {"user_id", posting.user.value},
-          {"escrow", posting.escrow},
-          {"amount", posting.amount.to_string()},
-          {"detail", optional_json(posting.detail)}};
+  return {
+      {"line", posting.line},     {"entry_type", label(posting.entry_type)}, {"user_id", posting.user.value},
+      {"escrow", posting.escrow}, {"amount", posting.amount.to_string()},    {"detail", optional_json(posting.detail)}};
 }
 
 boost::json::object to_json(const StatPosting& statistic) {

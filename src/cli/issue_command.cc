@@ -1,8 +1,7 @@
 #include "cli/issue_command.h"
 
-#include <fmt/core.h>
-
 #include <boost/json.hpp>
+#include <fmt/core.h>
 
 #include "base/try.h"
 #include "cli/event_view.h"
@@ -15,7 +14,9 @@ namespace {
 constexpr const char* kPrincipal = "cli";
 
 boost::json::object receipt_to_json(const Receipt& receipt) {
-  return {{"event_id", receipt.event_id.to_string()}, {"seq", receipt.seq.value}, {"replayed", receipt.replayed},
+  return {{"event_id", receipt.event_id.to_string()},
+          {"seq", receipt.seq.value},
+          {"replayed", receipt.replayed},
           {"stored", receipt.stored}};
 }
 
@@ -26,11 +27,14 @@ Result<int> show_dry_run(const Globals& globals, db::Connection& connection, con
   if (!globals.json) fmt::print("{}\n{}\n", style("dry run: nothing was committed", Style::yellow), describe(row));
   for (const UserRef& user : users) {
     KUDOS_ASSIGN(const auto account, store::read_user(connection, user));
-    if (globals.json) balances.push_back(balance_to_json(account));
-    else print_balance(account, false);
+    if (globals.json)
+      balances.push_back(balance_to_json(account));
+    else
+      print_balance(account, false);
   }
   if (globals.json)
-    print_json({{"dry_run", true}, {"receipt", receipt_to_json(receipt)}, {"event", to_json(row)}, {"balances", balances}});
+    print_json(
+        {{"dry_run", true}, {"receipt", receipt_to_json(receipt)}, {"event", to_json(row)}, {"balances", balances}});
   return kDone;
 }
 
@@ -42,8 +46,12 @@ void show(const Globals& globals, const Receipt& receipt) {
 }  // namespace
 
 void ChangeOptions::declare(CLI::App& command) {
-  command.add_option("--key", key, "Idempotency key: the same key never counts twice");
-  command.add_option("--metadata", metadata, "Flat JSON object of at most 2 KB, kept with the event");
+  command.add_option("--key", key, "Idempotency key: the same key never counts twice")
+      ->option_text("KEY")
+      ->check(check_filled);
+  command.add_option("--metadata", metadata, "Flat JSON object of at most 2 KB, kept with the event")
+      ->option_text("JSON")
+      ->check(check_filled);
   command.add_flag("--dry-run", dry_run, "Show postings and resulting balances, commit nothing");
 }
 

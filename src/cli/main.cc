@@ -1,7 +1,15 @@
 // The `kudos` program: parses the command line and runs one command. Each command is a file of its own beside this one.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
 #include <fmt/core.h>
+#include <system_error>
 
 #include "cli/command.h"
+#include "cli/terminal.h"
 
 namespace {
 
@@ -16,34 +24,79 @@ The database: --database-url, else KUDOS_DATABASE_URL, else the PG* variables, e
 `kudos up` runs in --data-dir. Exit status: 0 done, 1 refused or failed (the error's name is printed), 2 usage.)";
 
 void add_global_options(CLI::App& app, kudos::cli::Globals& globals) {
+  using namespace kudos::cli;
   app.add_flag("--json", globals.json, "Answer in JSON, for programs");
-  app.add_option("--database-url", globals.database_url, "PostgreSQL to work on (URL or libpq keywords)");
-  app.add_option("--data-dir", globals.data_dir, "Directory of the private PostgreSQL");
-  app.add_option("--schema", globals.schema, "Schema of the ledger")->capture_default_str();
+  auto* url = app.add_option("--database-url", globals.database_url, "PostgreSQL to work on (URL or libpq keywords)")
+                  ->option_text("URL")
+                  ->check(check_filled);
+  app.add_option("--data-dir", globals.data_dir, "Directory of the private PostgreSQL")
+      ->option_text("DIR")
+      ->check([](const std::string& text) { return text.empty() ? "the value is empty" : ""; })
+      ->excludes(url);
+  app.add_option("--schema", globals.schema, "Schema of the ledger")->option_text("NAME=public")->check(check_schema);
   app.set_version_flag("--version", "kudos " KUDOS_VERSION);
+}
+
+void add_commands(CLI::App& app, const kudos::cli::Globals& globals, kudos::cli::Run& run) {
+  using namespace kudos::cli;
+  for (const auto add : {add_up, add_migrate, add_projector, add_status, add_drain, add_mode, add_replay, add_user,
+                         add_balance, add_credits, add_event, add_top})
+    add(app, globals, run);
+  mention_global_options(app);
+  app.footer(kFooter);  // after them: a command made later would inherit it
+}
+
+// A caller may have closed them; then the connection to PostgreSQL would get their number, and our output with it.
+void open_standard_streams() {
+  for (int fd = ::open("/dev/null", O_RDWR); fd >= 0; fd = ::open("/dev/null", O_RDWR))
+    if (fd > 2) {
+      ::close(fd);
+      return;
+    }
+}
+
+int run_command(const kudos::cli::Globals& globals, const kudos::cli::Run& run) {
+  const auto status = run();
+  if (status) return *status;
+  report(globals, status.error());
+  return kudos::cli::kFailed;
+}
+
+// A full disk must not look like success. A reader who has seen enough is no failure.
+int flush_output(int status) {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+  if (kudos::cli::reader_gone(stdout)) return status;
+  fmt::print(stderr, "kudos: the output can't be written{}\n",
+             errno == 0 ? std::string() : std::string(": ") + std::strerror(errno));
+  return kudos::cli::kFailed;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   using namespace kudos::cli;
+  open_standard_streams();
+  std::signal(SIGPIPE, SIG_IGN);
   CLI::App app{"Exact credit accounting for services that meter work.", "kudos"};
-  app.footer(kFooter);
   app.require_subcommand(1);
   app.fallthrough();
   Globals globals;
   Run run;
   add_global_options(app, globals);
-  for (const auto add : {add_up, add_migrate, add_projector, add_status, add_drain, add_mode, add_replay, add_user,
-                         add_balance, add_credits, add_event, add_top})
-    add(app, globals, run);
+  add_commands(app, globals, run);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kDone : kUsage;
+    if (error.get_exit_code() == 0) return flush_output(app.exit(error));
+    report_usage(app, error);
+    return kUsage;
   }
-  const auto status = run();
-  if (status) return *status;
-  report(globals, status.error());
-  return kFailed;
+  try {
+    return flush_output(run_command(globals, run));
+  } catch (const std::system_error& error) {
+    if (std::ferror(stdout) != 0) return flush_output(kDone);
+    fmt::print(stderr, "kudos: {}\n", error.what());
+    return kFailed;
+  }
 }

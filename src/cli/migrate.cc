@@ -1,6 +1,5 @@
-#include <fmt/core.h>
-
 #include <boost/json.hpp>
+#include <fmt/core.h>
 
 #include "base/try.h"
 #include "cli/command.h"
@@ -20,7 +19,8 @@ Result<int> migrate(const Globals& globals) {
     return kDone;
   }
   for (const std::string& name : report.applied) fmt::print("applied {}\n", name);
-  if (report.applied.empty()) fmt::print("nothing to do: the ledger has version {}\n", report.to_version);
+  if (report.applied.empty())
+    fmt::print("nothing to do: the ledger has version {}\n", report.to_version);
   else if (report.from_version == 0)
     fmt::print("The ledger is in shadow mode. Switch it over with `kudos mode ledger`.\n");
   return kDone;
@@ -30,8 +30,9 @@ Result<int> migrate(const Globals& globals) {
 
 void add_migrate(CLI::App& app, const Globals& globals, Run& run) {
   auto* command = app.add_subcommand("migrate", "Create the ledger's schema or bring it up to date");
-  command->footer("A new ledger starts in shadow mode. Running it twice, or from two machines at once, does no harm.\n\n"
-                  "Example:\n  kudos migrate --database-url postgresql://localhost/shop");
+  command->footer(
+      "A new ledger starts in shadow mode. Running it twice, or from two machines at once, does no harm.\n\n"
+      "Example:\n  kudos migrate --database-url postgresql://localhost/shop");
   command->callback([&] { run = [&] { return migrate(globals); }; });
 }
 

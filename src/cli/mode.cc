@@ -1,6 +1,5 @@
-#include <fmt/core.h>
-
 #include <boost/json.hpp>
+#include <fmt/core.h>
 
 #include "base/try.h"
 #include "cli/command.h"
@@ -18,8 +17,10 @@ struct Options {
 Result<int> show(const Globals& globals, db::Connection& connection, bool changed) {
   KUDOS_ASSIGN(const auto control, store::read_control(connection));
   const std::string since = control.changed_at.to_string();
-  if (globals.json) print_json({{"mode", mode_name(control.mode)}, {"changed_at", since}, {"changed", changed}});
-  else fmt::print("{} since {}\n", mode_name(control.mode), since);
+  if (globals.json)
+    print_json({{"mode", mode_name(control.mode)}, {"changed_at", since}, {"changed", changed}});
+  else
+    fmt::print("{} since {}\n", mode_name(control.mode), since);
   return kDone;
 }
 
@@ -40,8 +41,11 @@ void add_mode(CLI::App& app, const Globals& globals, Run& run) {
   auto options = std::make_shared<Options>();
   auto* command = app.add_subcommand("mode", "Show who changes the read models, or switch it");
   command->add_option("target", options->target, "ledger: the projector changes them. shadow: the caller's transaction")
+      ->option_text("[ledger|shadow]")
       ->check(CLI::IsMember({"ledger", "shadow"}));
-  command->add_option("--timeout", options->timeout, "Wait this long for running mutations")->capture_default_str();
+  command->add_option("--timeout", options->timeout, "Wait this long for running mutations")
+      ->option_text("TIME=30s")
+      ->check(check_duration);
   command->footer("Examples:\n  kudos mode\n  kudos mode ledger");
   command->callback([&, options] { run = [&, options] { return mode(globals, *options); }; });
 }

@@ -23,6 +23,10 @@ StopSignals::StopSignals() {
 
 StopSignals::~StopSignals() {
   const sigset_t set = stop_set();
+  // A second Ctrl-C, pressed while the first was obeyed, has nothing left to stop.
+  const timespec now{};
+  while (sigtimedwait(&set, nullptr, &now) > 0) {
+  }
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }
 

@@ -1,6 +1,5 @@
-#include <fmt/core.h>
-
 #include <boost/json.hpp>
+#include <fmt/core.h>
 
 #include "base/try.h"
 #include "cli/command.h"
@@ -21,7 +20,7 @@ Result<int> watch(db::Connection& connection) {
   do {
     KUDOS_ASSIGN(const auto health, store::read_health(connection));
     screen.draw(describe(health, nullptr));
-  } while (!signals.wait_for(std::chrono::seconds(1)));
+  } while (!signals.wait_for(std::chrono::seconds(1)) && !reader_gone(stdout));
   return kDone;
 }
 
@@ -29,8 +28,10 @@ Result<int> status(const Globals& globals, const Options& options) {
   KUDOS_ASSIGN(auto connection, connect(globals));
   if (options.watch && !globals.json) return watch(connection);
   KUDOS_ASSIGN(const auto health, store::read_health(connection));
-  if (globals.json) print_json(to_json(health));
-  else fmt::print("{}", describe(health, nullptr));
+  if (globals.json)
+    print_json(to_json(health));
+  else
+    fmt::print("{}", describe(health, nullptr));
   return kDone;
 }
 

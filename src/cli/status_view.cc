@@ -1,10 +1,9 @@
 #include "cli/status_view.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <boost/json.hpp>
 #include <cmath>
+#include <fmt/core.h>
 
 #include "base/try.h"
 #include "cli/terminal.h"
@@ -57,7 +56,11 @@ std::string describe(const store::Health& health, const Rates* rates) {
 }
 
 std::string describe(const Leaders& leaders) {
-  Table table({{"top users"}, {"kudos", Align::right}, {"top workers"}, {"kudos", Align::right}, {"top teams"},
+  Table table({{"top users"},
+               {"kudos", Align::right},
+               {"top workers"},
+               {"kudos", Align::right},
+               {"top teams"},
                {"kudos", Align::right}});
   const std::size_t rows = std::max({leaders.users.size(), leaders.workers.size(), leaders.teams.size()});
   for (std::size_t i = 0; i < rows; ++i) {

@@ -1,5 +1,6 @@
 #include "cli/terminal.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -123,6 +124,11 @@ std::string two_parts(std::int64_t value, std::int64_t base, std::string_view la
 
 bool is_terminal(std::FILE* out) { return ::isatty(::fileno(out)) == 1; }
 
+bool reader_gone(std::FILE* out) {
+  pollfd state{.fd = ::fileno(out), .events = POLLOUT, .revents = 0};
+  return ::poll(&state, 1, 0) == 1 && (state.revents & POLLERR) != 0;
+}
+
 bool stdout_is_terminal() { return is_terminal(stdout); }
 
 ScreenSize screen_size(std::FILE* out) {
@@ -149,6 +155,15 @@ std::size_t display_width(std::string_view text) {
     text.remove_prefix(glyph.bytes);
   }
   return width;
+}
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const auto decoded = decode(text);
+    if (!decoded) return false;
+    text.remove_prefix(decoded->second);
+  }
+  return true;
 }
 
 std::string printable(std::string_view text, std::size_t max_width) {

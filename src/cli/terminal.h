@@ -22,6 +22,10 @@ namespace kudos::cli {
 bool is_terminal(std::FILE* out);
 bool stdout_is_terminal();
 
+// Whoever read the pipe behind `out` has gone, e.g. `kudos top users | head -1`. A command that runs until it's stopped
+// ends then.
+bool reader_gone(std::FILE* out);
+
 // Of the terminal behind `out`, now: it changes when a person resizes the window. 80 × 24 when it can't be asked.
 struct ScreenSize {
   std::size_t columns = 80;
@@ -38,6 +42,8 @@ std::string style(std::string_view text, Style style, std::FILE* out = stdout);
 // Columns that `text` takes on a terminal: a wide character (Chinese, emoji) two, combining marks and colours none.
 // Rough: sequences that a font joins into one sign count as their parts.
 std::size_t display_width(std::string_view text);
+
+bool is_utf8(std::string_view text);
 
 // `text` fit to be shown on one line: see above. With `max_width` it's cut to that many columns, the last an ellipsis.
 std::string printable(std::string_view text, std::size_t max_width = std::string_view::npos);

@@ -1,6 +1,5 @@
-#include <fmt/core.h>
-
 #include <boost/json.hpp>
+#include <fmt/core.h>
 
 #include "base/try.h"
 #include "cli/command.h"
@@ -60,10 +59,13 @@ Result<int> top(const Globals& globals, const Options& options) {
 void add_top(CLI::App& app, const Globals& globals, Run& run) {
   auto options = std::make_shared<Options>();
   auto* command = app.add_subcommand("top", "Leaderboards");
-  command->add_option("board", options->board, "users, workers or teams")
+  command->add_option("board", options->board, "Whose")
+      ->option_text("users|workers|teams")
       ->required()
       ->check(CLI::IsMember({"users", "workers", "teams"}));
-  command->add_option("--limit", options->limit, "How many")->capture_default_str()->check(CLI::Range(1, 1000));
+  command->add_option("--limit", options->limit, "How many, 1 to 1000")
+      ->option_text("N=10")
+      ->check(CLI::Range(1, 1000));
   command->footer("Examples:\n  kudos top users\n  kudos top teams --limit 3 --json");
   command->callback([&, options] { run = [&, options] { return top(globals, *options); }; });
 }

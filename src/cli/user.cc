@@ -1,6 +1,5 @@
-#include <fmt/core.h>
-
 #include <boost/json.hpp>
+#include <fmt/core.h>
 
 #include "base/try.h"
 #include "cli/command.h"
@@ -38,8 +37,8 @@ Result<NewUser> parse(const CreateOptions& options) {
 Status refuse_existing(db::Connection& connection, const NewUser& user) {
   const auto existing = store::read_user(connection, UserRef::external(user.external_id));
   if (existing)
-    return fail(ErrorCode::already_exists, "user ext:" + user.external_id + " exists already, with number " +
-                                               std::to_string(existing->id.value));
+    return fail(ErrorCode::already_exists,
+                "user ext:" + user.external_id + " exists already, with number " + std::to_string(existing->id.value));
   if (existing.error().code != ErrorCode::unknown_user) return std::unexpected(existing.error());
   if (!user.id || !store::read_user(connection, UserRef::number(*user.id))) return {};
   return fail(ErrorCode::already_exists, "user " + std::to_string(user.id->value) + " exists already");
@@ -69,11 +68,19 @@ Result<int> show(const Globals& globals, const ShowOptions& options) {
 void add_create(CLI::App& app, const Globals& globals, Run& run) {
   auto options = std::make_shared<CreateOptions>();
   auto* command = app.add_subcommand("create", "Create a user with balance 0");
-  command->add_option("name", options->name, "The host's own name for the user (external id)")->required();
+  command->add_option("name", options->name, "The host's own name for the user (external id)")
+      ->option_text("NAME")
+      ->required()
+      ->check(check_utf8);
   command->add_option("--class", options->account_class, "standard, postpaid, registered, pseudonymous or anonymous")
-      ->capture_default_str();
-  command->add_option("--floor", options->floor, "Lowest balance, in place of the class's");
-  command->add_option("--id", options->id, "Fix the number")->check(CLI::Range(0, 2147483647));
+      ->option_text("CLASS=standard")
+      ->check(check_filled);
+  command->add_option("--floor", options->floor, "Lowest balance, in place of the class's")
+      ->option_text("AMOUNT")
+      ->check(check_filled);
+  command->add_option("--id", options->id, "Fix the number, 0 to 2147483647")
+      ->option_text("N")
+      ->check(CLI::Range(0, 2147483647));
   command->add_flag("--trusted", options->trusted, "Rewards are spendable at once");
   command->footer("Examples:\n  kudos user create alice\n  kudos user create acme --class postpaid --floor=-500");
   command->callback([&, options] { run = [&, options] { return create(globals, *options); }; });
@@ -82,7 +89,7 @@ void add_create(CLI::App& app, const Globals& globals, Run& run) {
 void add_show(CLI::App& app, const Globals& globals, Run& run) {
   auto options = std::make_shared<ShowOptions>();
   auto* command = app.add_subcommand("show", "Show a user");
-  command->add_option("user", options->user, "Number, or ext:NAME")->required();
+  command->add_option("user", options->user, "Number, or ext:NAME")->option_text("USER")->required()->check(check_utf8);
   command->footer("Example:\n  kudos user show ext:alice --json");
   command->callback([&, options] { run = [&, options] { return show(globals, *options); }; });
 }
@@ -92,6 +99,7 @@ void add_show(CLI::App& app, const Globals& globals, Run& run) {
 void add_user(CLI::App& app, const Globals& globals, Run& run) {
   auto* command = app.add_subcommand("user", "Create and show users");
   command->require_subcommand(1);
+  command->footer("Examples:\n  kudos user create alice\n  kudos user show ext:alice");
   add_create(*command, globals, run);
   add_show(*command, globals, run);
 }

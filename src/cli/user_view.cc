@@ -1,9 +1,8 @@
 #include "cli/user_view.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <boost/json.hpp>
+#include <fmt/core.h>
 
 #include "cli/command.h"
 #include "cli/terminal.h"
@@ -14,8 +13,19 @@ namespace {
 // Contract: materialised + everything queued, clamped to the floor; never authorises a spend.
 Total effective(const store::UserRow& user) {
   const Total sum = user.kudos + user.pending;
+  if (is_system(user.id)) return sum;
   // A balance that is below its floor already stays where it is.
   return std::max(sum, std::min(user.floor, user.kudos));
+}
+
+bool is_unlimited(const store::UserRow& user) { return is_system(user.id); }
+
+std::string floor_text(const store::UserRow& user) { return is_unlimited(user) ? "none" : user.floor.to_string(); }
+
+std::string name_of(const store::UserRow& user) {
+  if (user.id == kTreasury) return "(treasury)";
+  if (user.id == kSink) return "(sink)";
+  return user.external_id.empty() ? "-" : printable(user.external_id);
 }
 
 std::string time_or_dash(const std::optional<Timestamp>& time) { return time ? time->to_string() : "-"; }
@@ -23,10 +33,16 @@ std::string time_or_dash(const std::optional<Timestamp>& time) { return time ? t
 }  // namespace
 
 boost::json::object balance_to_json(const store::UserRow& user) {
-  return {{"user_id", user.id.value},         {"external_id", user.external_id},
-          {"kudos", user.kudos.to_string()},  {"evaluating_kudos", user.escrow.to_string()},
-          {"pending", user.pending.to_string()}, {"pending_evaluating", user.pending_escrow.to_string()},
-          {"effective", effective(user).to_string()}, {"floor", user.floor.to_string()}};
+  boost::json::object object{{"user_id", user.id.value},
+                             {"external_id", user.external_id},
+                             {"kudos", user.kudos.to_string()},
+                             {"evaluating_kudos", user.escrow.to_string()},
+                             {"pending", user.pending.to_string()},
+                             {"pending_evaluating", user.pending_escrow.to_string()},
+                             {"effective", effective(user).to_string()},
+                             {"floor", nullptr}};
+  if (!is_unlimited(user)) object["floor"] = user.floor.to_string();
+  return object;
 }
 
 boost::json::object to_json(const store::UserRow& user) {
@@ -43,20 +59,24 @@ boost::json::object to_json(const store::UserRow& user) {
 
 void print_balance(const store::UserRow& user, bool json) {
   if (json) return print_json(balance_to_json(user));
-  Table table({{"user"}, {"kudos", Align::right}, {"in evaluation", Align::right}, {"queued", Align::right},
-               {"effective", Align::right}, {"floor", Align::right}});
-  table.add_row({user.external_id.empty() ? std::to_string(user.id.value) : user.external_id, user.kudos.to_string(),
-                 user.escrow.to_string(), user.pending.to_string(), effective(user).to_string(),
-                 user.floor.to_string()});
+  Table table({{"user", Align::right},
+               {"name"},
+               {"kudos", Align::right},
+               {"in evaluation", Align::right},
+               {"queued", Align::right},
+               {"effective", Align::right},
+               {"floor", Align::right}});
+  table.add_row({std::to_string(user.id.value), name_of(user), user.kudos.to_string(), user.escrow.to_string(),
+                 user.pending.to_string(), effective(user).to_string(), floor_text(user)});
   table.print();
 }
 
 void print_user(const store::UserRow& user, bool json) {
   if (json) return print_json(to_json(user));
-  const std::string name = user.external_id.empty() ? "-" : printable(user.external_id);
-  fmt::print("user         {}\nname         {}\nclass        {}{}{}\nfloor        {}{}\nkudos        {}\n", user.id.value,
-             name, user.account_class, user.trusted ? ", trusted" : "", user.deleted ? ", deleted" : "",
-             user.floor.to_string(), user.floor_overridden ? " (overridden)" : "", user.kudos.to_string());
+  fmt::print("user         {}\nname         {}\nclass        {}{}{}\nfloor        {}{}\nkudos        {}\n",
+             user.id.value, name_of(user), user.account_class, user.trusted ? ", trusted" : "",
+             user.deleted ? ", deleted" : "", floor_text(user), user.floor_overridden ? " (overridden)" : "",
+             user.kudos.to_string());
   fmt::print("evaluation   {}\nqueued       {}\nlast active  {}\ncreated      {}\n", user.escrow.to_string(),
              user.pending.to_string(), time_or_dash(user.last_active), user.created.to_string());
 }

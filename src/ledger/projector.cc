@@ -103,6 +103,7 @@ Projector::Projector(db::Connection connection, ProjectorOptions options, store:
 Result<Projector> Projector::create(db::Connection connection, ProjectorOptions options) {
   KUDOS_TRY(store::check_schema(connection));
   KUDOS_ASSIGN(const auto types, store::load_enum_types(connection));
+  KUDOS_TRY(store::ensure_state(connection));
   KUDOS_TRY(connection.run_script(kSessionSettings));
   return Projector(std::move(connection), options, types);
 }

@@ -84,10 +84,12 @@ Status DemoTraffic::run_connected() {
 }
 
 void DemoTraffic::run() {
+  std::string said;
   while (!stopping_) {
     const Status ran = run_connected();
     if (ran) return;
-    if (options_.log) options_.log("demo: " + ran.error().to_string() + "; trying again");
+    if (options_.log && ran.error().message != said) options_.log("demo: " + ran.error().message + "; trying again");
+    said = ran.error().message;
     std::this_thread::sleep_for(kRetryPause);
   }
 }

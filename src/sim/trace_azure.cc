@@ -10,7 +10,6 @@ constexpr std::size_t kTokenDigits = 12;
 constexpr std::uint64_t kCallers = 200;
 constexpr std::uint64_t kWorkers = 24;
 constexpr std::uint64_t kWorkersPerOwner = 3;
-constexpr std::uint64_t kOwnersPerTeam = 2;
 
 // One in three is anonymous, the others crowd towards the low numbers: the square of a uniform draw.
 std::string draw_requester(std::uint64_t hash) {
@@ -26,8 +25,7 @@ void draw_names(TraceJob& job) {
   job.requester = draw_requester(hash);
   job.worker = numbered("gpu-", worker + 1, 2);
   job.owner = numbered("host-", owner + 1, 1);
-  job.team = numbered("rack-", owner / kOwnersPerTeam + 1, 1);
-  job.worker_type = job.wp_type = "text";
+  job.worker_type = job.wp_type = "text";  // and so without a team: only image workers carry one
 }
 
 class AzureReader final : public CsvTraceReader {

@@ -26,6 +26,8 @@ SELECT pg_snapshot_xmin(pg_current_snapshot())::text,
                  SELECT seq FROM @schema@.kudos_events
                  WHERE fold_id IS NULL AND seq >= lower(gap) AND seq < upper(gap) ORDER BY seq LIMIT $1::integer) e
              ORDER BY e.seq LIMIT $1::integer)::text)"};
+constexpr db::Statement kEnsureState{
+    "ensure_state", "INSERT INTO @schema@.kudos_ledger_applier_state DEFAULT VALUES ON CONFLICT DO NOTHING"};
 #define KUDOS_EVENT_COLUMNS                                                                          \
   "e.seq, e.event_id, e.created, e.job_id, e.wp_type, e.request_digest, e.metadata_hash, e.inline, " \
   "e.posting_count::integer "
@@ -120,6 +122,11 @@ void trim(Claim& claim, std::int32_t limit) {
 }
 
 }  // namespace
+
+Status ensure_state(db::Connection& connection) {
+  KUDOS_TRY(connection.execute(kEnsureState));
+  return {};
+}
 
 Result<Claim> begin_and_claim(db::Connection& connection, const LockKeys& keys, const ClaimLimits& limits) {
   connection.queue(db::kBegin);

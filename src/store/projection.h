@@ -28,6 +28,9 @@ struct JournalHead {
   Digest digest{};  // zeros before the first fold
 };
 
+// Makes the state row again if it was lost; without it the projector looks everywhere.
+Status ensure_state(db::Connection& connection);
+
 // What the first round trip of a cycle learns.
 struct Claim {
   Mode mode = Mode::ledger;
