@@ -51,7 +51,49 @@ struct TopUp {
 // treasury → user, a gift of the house. `awarded`.
 struct Award {
   UserRef user;
+  Amount amount;       // > 0
+  std::string reason;  // kept as detail; may be empty, at most 200 bytes
+  EventOptions options;
+};
+
+// treasury → user: what an account starts with. `opening`. Negative only for a class whose shortfall is debt.
+struct Opening {
+  UserRef user;
+  Amount amount;  // not 0
+  EventOptions options;
+};
+
+// An operator's correction: treasury → user, or user → sink when negative. `admin`.
+struct AdminAdjustment {
+  UserRef user;
+  Amount amount;       // not 0
+  std::string reason;  // kept as detail; may be empty, at most 200 bytes
+  EventOptions options;
+};
+
+// treasury → the maker of a style that was used. `styled`, and STYLE +1.
+struct StyleReward {
+  UserRef user;
+  Amount amount;        // > 0
+  std::string wp_type;  // of the style; default "image"
+  EventOptions options;
+};
+
+// payer → payee, or → sink without one. `charged`; a payee's `received`.
+struct Charge {
+  UserRef payer;
   Amount amount;  // > 0
+  std::optional<UserRef> payee;
+  std::string reason;  // kept as detail; may be empty, at most 200 bytes
+  EventOptions options;
+};
+
+// treasury → a worker's owner for being there: spendable for trusted and anonymous owners, or where the worker's type
+// bypasses evaluation; else all into escrow. Worker `uptime`, owner `accumulated` if spendable.
+struct UptimeReward {
+  Uuid worker;
+  Amount amount;  // > 0
+  bool bypass_evaluation = false;
   EventOptions options;
 };
 
@@ -77,16 +119,30 @@ struct Settlement {
   EventOptions options;
 };
 
-// requester → sink when a prompt is activated. Names the hold `upfront:<prompt>` when one is active.
+// requester → sink when a prompt is activated.
 struct ActivationTax {
   UserRef requester;
   Amount tax;  // > 0
   Uuid prompt;
-  std::string wp_type;
+  std::string wp_type;  // default "image"
   EventOptions options;
 };
 
-using Command = std::variant<TopUp, Award, Settlement, ActivationTax>;
+// An interrogation (a question about an image, say) that was answered, or cancelled in flight. Like a settlement of type
+// "interrogation".
+struct InterrogationSettlement {
+  UserRef requester;
+  Uuid worker;
+  Amount cost;                   // ≥ 0
+  std::optional<Amount> reward;  // ≥ 0; default: the cost
+  Amount things = Amount::whole(1);
+  Uuid form;
+  bool cancelled = false;
+  EventOptions options;
+};
+
+using Command = std::variant<TopUp, Award, Opening, AdminAdjustment, StyleReward, Charge, UptimeReward,
+                             Settlement, InterrogationSettlement, ActivationTax>;
 
 // The stable name of the command's kind, e.g. "settle": part of the scope of an idempotency key.
 std::string_view command_kind(const Command& command);

@@ -56,6 +56,7 @@ ALTER TABLE users
     ADD COLUMN IF NOT EXISTS usage_multiplier numeric(10,4) NOT NULL DEFAULT 1,
     ADD COLUMN IF NOT EXISTS monthly_kudos numeric(20,2) NOT NULL DEFAULT 0,
     ADD COLUMN IF NOT EXISTS monthly_kudos_last_received timestamptz,
+    ADD COLUMN IF NOT EXISTS monthly_kudos_anchor timestamptz,
     ADD COLUMN IF NOT EXISTS external_id text;
 CREATE UNIQUE INDEX IF NOT EXISTS users_external_id_key ON users (external_id);
 
@@ -104,11 +105,12 @@ CREATE TABLE IF NOT EXISTS user_records (
     value numeric(30,2) NOT NULL DEFAULT 0
 ) WITH (fillfactor = 80);
 
--- Money and counters must be exact and wide enough for every accepted posting. A narrower exact column is widened; a
--- binary one can't be trusted to hold what it says, so it is refused by name.
+-- Money and counters must be exact and wide enough for every accepted posting. Another exact column is converted when
+-- its values survive that; what would be rounded, and binary floating point, is refused by name.
 DO $$
 DECLARE
     found record;
+    changed boolean;
 BEGIN
     FOR found IN
         SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod) AS type
@@ -116,14 +118,24 @@ BEGIN
         WHERE c.oid IN ('users'::regclass, 'workers'::regclass, 'teams'::regclass, 'user_stats'::regclass,
                         'worker_stats'::regclass, 'user_records'::regclass)
           AND a.attname IN ('kudos', 'evaluating_kudos', 'contributions', 'fulfilments', 'value')
-          AND NOT a.attisdropped AND format_type(a.atttypid, a.atttypmod) <> 'numeric(30,2)'
+          AND NOT a.attisdropped
+          AND (format_type(a.atttypid, a.atttypmod) <> 'numeric(30,2)' OR NOT a.attnotnull)
     LOOP
         IF found.type !~ '^(numeric|integer|bigint|smallint)' THEN
             RAISE EXCEPTION 'invalid_request: column %.% is %, which can''t hold exact amounts',
                 found.relname, found.attname, found.type
                 USING ERRCODE = 'KD001', HINT = 'Convert it to numeric(30,2) first.';
         END IF;
-        EXECUTE format('ALTER TABLE %I ALTER COLUMN %I TYPE numeric(30,2)', found.relname, found.attname);
+        EXECUTE format('SELECT EXISTS (SELECT FROM %I WHERE %I <> round(%I, 2) OR abs(%I) >= 1e28)',
+                       found.relname, found.attname, found.attname, found.attname) INTO changed;
+        IF changed THEN
+            RAISE EXCEPTION 'invalid_request: column %.% (%) has values that numeric(30,2) can''t hold',
+                found.relname, found.attname, found.type
+                USING ERRCODE = 'KD001', HINT = 'Round them first: amounts have two decimals.';
+        END IF;
+        EXECUTE format('UPDATE %I SET %I = 0 WHERE %I IS NULL', found.relname, found.attname, found.attname);
+        EXECUTE format('ALTER TABLE %I ALTER COLUMN %I TYPE numeric(30,2), ALTER COLUMN %I SET DEFAULT 0,
+                        ALTER COLUMN %I SET NOT NULL', found.relname, found.attname, found.attname, found.attname);
     END LOOP;
 END $$;
 
@@ -272,7 +284,7 @@ CREATE TRIGGER kudos_events_fold_is_set_once
     WHEN (OLD.fold_id IS NOT NULL) EXECUTE FUNCTION kudos_refuse_change();
 CREATE TRIGGER kudos_events_quarantine_is_set_once
     BEFORE UPDATE OF quarantine_reason, quarantined_at ON kudos_events FOR EACH ROW
-    WHEN (OLD.quarantine_reason IS NOT NULL) EXECUTE FUNCTION kudos_refuse_change();
+    WHEN (OLD.quarantine_reason IS NOT NULL OR OLD.fold_id IS NOT NULL) EXECUTE FUNCTION kudos_refuse_change();
 CREATE TRIGGER kudos_events_stay
     BEFORE DELETE OR TRUNCATE ON kudos_events FOR EACH STATEMENT EXECUTE FUNCTION kudos_refuse_change();
 CREATE TRIGGER kudos_postings_are_fixed
@@ -280,6 +292,8 @@ CREATE TRIGGER kudos_postings_are_fixed
 CREATE TRIGGER kudos_stat_postings_are_fixed
     BEFORE UPDATE OR DELETE OR TRUNCATE ON kudos_stat_postings FOR EACH STATEMENT
     EXECUTE FUNCTION kudos_refuse_change();
+CREATE TRIGGER kudos_ledger_control_stays
+    BEFORE DELETE OR TRUNCATE ON kudos_ledger_control FOR EACH STATEMENT EXECUTE FUNCTION kudos_refuse_change();
 CREATE TRIGGER kudos_folds_are_fixed
     BEFORE UPDATE OR DELETE OR TRUNCATE ON kudos_folds FOR EACH STATEMENT EXECUTE FUNCTION kudos_refuse_change();
 

@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 #include <vector>
 
+#include "base/utf8.h"
 #include "cli/terminal.h"
 
 namespace kudos::cli {

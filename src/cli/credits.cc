@@ -16,7 +16,11 @@ template <class Credit>
 Result<int> credit(const Globals& globals, const Options& options) {
   KUDOS_ASSIGN(const UserRef user, UserRef::parse(options.user));
   KUDOS_ASSIGN(const Amount amount, Amount::parse(options.amount));
-  return issue(globals, options.change, Credit{user, amount, options.change.event_options()}, {user});
+  Credit command;
+  command.user = user;
+  command.amount = amount;
+  command.options = options.change.event_options();
+  return issue(globals, options.change, command, {user});
 }
 
 template <class Credit>

@@ -157,15 +157,6 @@ std::size_t display_width(std::string_view text) {
   return width;
 }
 
-bool is_utf8(std::string_view text) {
-  while (!text.empty()) {
-    const auto decoded = decode(text);
-    if (!decoded) return false;
-    text.remove_prefix(decoded->second);
-  }
-  return true;
-}
-
 std::string printable(std::string_view text, std::size_t max_width) {
   const bool cut = display_width(text) > max_width;
   std::size_t room = cut && max_width > 0 ? max_width - 1 : max_width;

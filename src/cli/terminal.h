@@ -43,8 +43,6 @@ std::string style(std::string_view text, Style style, std::FILE* out = stdout);
 // Rough: sequences that a font joins into one sign count as their parts.
 std::size_t display_width(std::string_view text);
 
-bool is_utf8(std::string_view text);
-
 // `text` fit to be shown on one line: see above. With `max_width` it's cut to that many columns, the last an ellipsis.
 std::string printable(std::string_view text, std::size_t max_width = std::string_view::npos);
 

@@ -58,6 +58,12 @@ std::expected<Target, QuarantineReason> classify_kudos(const StatPosting& statis
 
 }  // namespace
 
+bool touches_last_active(const StatPosting& statistic) {
+  // PostgreSQL writes jsonb in one way only.
+  return statistic.target == Target::user_activity ||
+         statistic.detail.find(R"("touch_last_active": true)") != std::string::npos;
+}
+
 std::optional<Unit> record_unit(std::string_view record_type) {
   const auto found = std::ranges::find(kRecordTypes, record_type, &RecordType::name);
   if (found == kRecordTypes.end()) return std::nullopt;

@@ -16,6 +16,9 @@ std::expected<Target, QuarantineReason> classify(const StatPosting& statistic);
 // not decided here.
 std::optional<QuarantineReason> find_defect(const StatPosting& statistic);
 
+// Whether it moves its user's last_active: an activity, or any statistic whose detail says "touch_last_active": true.
+bool touches_last_active(const StatPosting& statistic);
+
 // The unit in which a record type counts; nothing for an unknown type.
 std::optional<Unit> record_unit(std::string_view record_type);
 

@@ -13,6 +13,12 @@ constexpr std::size_t kMaxExternalId = 200;
 struct KindOf {
   std::string_view operator()(const TopUp&) const { return "topup"; }
   std::string_view operator()(const Award&) const { return "award"; }
+  std::string_view operator()(const Opening&) const { return "opening"; }
+  std::string_view operator()(const AdminAdjustment&) const { return "adjust"; }
+  std::string_view operator()(const StyleReward&) const { return "style"; }
+  std::string_view operator()(const Charge&) const { return "charge"; }
+  std::string_view operator()(const UptimeReward&) const { return "uptime"; }
+  std::string_view operator()(const InterrogationSettlement&) const { return "interrogation"; }
   std::string_view operator()(const Settlement&) const { return "settle"; }
   std::string_view operator()(const ActivationTax&) const { return "tax"; }
 };

@@ -67,7 +67,13 @@ class Folding {
     return std::nullopt;
   }
 
+  void touch(const Event& event, UserId user) {
+    auto& last_active = account(user).last_active;
+    last_active = std::max(last_active.value_or(event.created), event.created);
+  }
+
   void apply_statistic(const Event& event, const StatPosting& statistic) {
+    if (statistic.user && touches_last_active(statistic)) touch(event, *statistic.user);
     switch (*statistic.target) {
       case Target::user_stat:
         outcome_.user_stats[{*statistic.user, statistic.stat_action}] += statistic.amount;
@@ -75,11 +81,7 @@ class Folding {
       case Target::user_record:
         outcome_.user_records[{*statistic.user, {statistic.stat_action, statistic.record}}] += statistic.amount;
         break;
-      case Target::user_activity: {
-        auto& last_active = account(*statistic.user).last_active;
-        last_active = std::max(last_active.value_or(event.created), event.created);
-        break;
-      }
+      case Target::user_activity: break;  // the touch is all
       case Target::worker_stat:
         if (targets_.workers.contains(*statistic.worker))
           outcome_.worker_stats[{*statistic.worker, statistic.stat_action}] += statistic.amount;

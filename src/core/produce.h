@@ -1,6 +1,7 @@
 // From a command to its event: the postings of each producer. Pure. Source: contract, "Producers".
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,6 +18,7 @@ struct UserFacts {
   std::string account_class;
   bool trusted = false;
   bool deleted = false;
+  bool may_owe = false;  // its class's shortfall is debt
   std::int64_t usage_multiplier = 10'000;  // in ten-thousandths
 
   bool is_anonymous() const { return account_class == "anonymous"; }
@@ -41,6 +43,10 @@ struct Produced {
   Event event;  // without sequence number; its id is set
   bool stored = true;  // false for a fake job: there is nothing to store
 };
+
+// Calls `user(ref)` and `worker(id)` for each account that the command names.
+void visit_accounts(const Command& command, const std::function<void(const UserRef&)>& user,
+                    const std::function<void(const Uuid&)>& worker);
 
 // The event's id: from the idempotency key when there is one, else random.
 Uuid make_event_id(const Command& command);

@@ -42,7 +42,36 @@ std::string_view outcome_name(JobOutcome outcome) {
 }
 
 void write(Writer& out, const TopUp& topup) { out.field("user", topup.user).field("amount", topup.amount); }
-void write(Writer& out, const Award& award) { out.field("user", award.user).field("amount", award.amount); }
+void write(Writer& out, const Award& award) {
+  out.field("user", award.user).field("amount", award.amount).field("reason", award.reason);
+}
+void write(Writer& out, const Opening& opening) { out.field("user", opening.user).field("amount", opening.amount); }
+void write(Writer& out, const AdminAdjustment& adjustment) {
+  out.field("user", adjustment.user).field("amount", adjustment.amount).field("reason", adjustment.reason);
+}
+void write(Writer& out, const StyleReward& style) {
+  out.field("user", style.user).field("amount", style.amount).field("type", style.wp_type);
+}
+void write(Writer& out, const Charge& charge) {
+  out.field("payer", charge.payer).field("amount", charge.amount);
+  if (charge.payee) out.field("payee", *charge.payee);
+  else out.field("payee", "");
+  out.field("reason", charge.reason);
+}
+void write(Writer& out, const UptimeReward& uptime) {
+  out.field("worker", uptime.worker)
+      .field("amount", uptime.amount)
+      .field("bypass", uptime.bypass_evaluation ? "true" : "false");
+}
+void write(Writer& out, const InterrogationSettlement& job) {
+  out.field("requester", job.requester)
+      .field("worker", job.worker)
+      .field("cost", job.cost)
+      .field("reward", job.reward.value_or(job.cost))
+      .field("things", job.things)
+      .field("form", job.form)
+      .field("cancelled", job.cancelled ? "true" : "false");
+}
 void write(Writer& out, const Settlement& job) {
   out.field("requester", job.requester)
       .field("worker", job.worker)

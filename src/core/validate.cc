@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <boost/json/basic_parser_impl.hpp>
+#include <cmath>
 #include <set>
 
 #include "base/try.h"
+#include "base/utf8.h"
 #include "core/classify.h"
 
 namespace kudos {
@@ -62,7 +64,9 @@ struct FlatObjectHandler {
   bool on_number_part(std::string_view, error_code&) { return true; }
   bool on_int64(std::int64_t, std::string_view, error_code&) { return value(); }
   bool on_uint64(std::uint64_t, std::string_view, error_code&) { return value(); }
-  bool on_double(double, std::string_view, error_code&) { return value(); }
+  bool on_double(double number, std::string_view, error_code&) {
+    return std::isfinite(number) ? value() : refuse("has a number that is too large");
+  }
   bool on_bool(bool, error_code&) { return value(); }
   bool on_null(error_code&) { return value(); }
   bool on_comment_part(std::string_view, error_code&) { return true; }
@@ -108,6 +112,7 @@ Status validate_name(std::string_view text, std::string_view what, std::size_t m
                                                 " bytes; 1 to " + std::to_string(max_bytes) + " are allowed");
   if (has_control_character(text))
     return fail(ErrorCode::invalid_request, std::string(what) + " has control characters");
+  if (!is_utf8(text)) return fail(ErrorCode::invalid_request, std::string(what) + " is not UTF-8");
   return {};
 }
 

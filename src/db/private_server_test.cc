@@ -435,7 +435,7 @@ TEST(ProcessTest, InheritsNoDescriptorsAndNoSignalMask) {
   ::sigaddset(&interrupt, SIGINT);
   ::pthread_sigmask(SIG_BLOCK, &interrupt, &before);
   SpawnOptions program;
-  program.argv = {"sh", "-c", "[ -e " + in_child + " ] && echo leaked; grep SigBlk /proc/$$/status"};
+  program.argv = {"sh", "-c", "[ -e " + in_child + " ] && echo leaked; exec grep SigBlk /proc/self/status"};
   const auto result = run(program, 10s);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   ::close(leaky);

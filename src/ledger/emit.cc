@@ -16,16 +16,11 @@
 namespace kudos {
 namespace {
 
-struct CommandNeeds {
-  store::EmissionNeeds& needs;
-  void operator()(const TopUp& topup) const { needs.users.insert(topup.user); }
-  void operator()(const Award& award) const { needs.users.insert(award.user); }
-  void operator()(const Settlement& job) const {
-    needs.users.insert(job.requester);
-    needs.workers.insert(job.worker);
-  }
-  void operator()(const ActivationTax& tax) const { needs.users.insert(tax.requester); }
-};
+void add_accounts(const Command& command, store::EmissionNeeds& needs) {
+  visit_accounts(
+      command, [&](const UserRef& user) { needs.users.insert(user); },
+      [&](const Uuid& worker) { needs.workers.insert(worker); });
+}
 
 // The outcome of one command on its way to storage.
 struct Pending {
@@ -54,7 +49,7 @@ class Emission {
   store::EmissionNeeds needs() const {
     store::EmissionNeeds needs;
     for (const Command& command : commands_) {
-      std::visit(CommandNeeds{needs}, command);
+      add_accounts(command, needs);
       if (command_options(command).key) needs.event_ids.push_back(make_event_id(command));
     }
     needs.events = static_cast<std::int32_t>(commands_.size());
@@ -67,16 +62,24 @@ class Emission {
     if (!users_known(command)) return decide_new(command, std::nullopt);
     const Digest digest = request_digest(command, context_.directory);
     const Uuid id = make_event_id(command);
-    if (const auto stored = context_.stored.find(id); stored != context_.stored.end())
+    const auto stored = context_.stored.find(id);
+    if (stored != context_.stored.end() && stored->second.request_digest == digest)
       return {replay(id, stored->second, digest), std::nullopt};
     Pending pending = decide_new(command, digest);
+    // A request that can't be right is told so before it is told of the conflict.
+    if (stored != context_.stored.end() && !is_malformed(pending.receipt))
+      return {replay(id, stored->second, digest), std::nullopt};
     if (pending.event) context_.stored.emplace(id, store::StoredEvent{pending.event->seq, digest});
     return pending;
   }
 
+  static bool is_malformed(const Result<Receipt>& receipt) {
+    return !receipt && receipt.error().code < ErrorCode::wrong_isolation_level;
+  }
+
   bool users_known(const Command& command) const {
     store::EmissionNeeds needs;
-    std::visit(CommandNeeds{needs}, command);
+    add_accounts(command, needs);
     return std::ranges::all_of(needs.users, [&](const auto& user) { return context_.directory.users.contains(user); });
   }
 

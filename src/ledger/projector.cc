@@ -110,12 +110,13 @@ Result<Projector> Projector::create(db::Connection connection, ProjectorOptions 
 
 store::ClaimLimits Projector::limits() const {
   const double events = options_.batch_postings / std::max(1.0, postings_per_event_);
-  return {options_.batch_postings, static_cast<std::int32_t>(events * 1.25) + 8};
+  return {!took_over_, options_.batch_postings, static_cast<std::int32_t>(events * 1.25) + 8};
 }
 
 Result<CycleReport> Projector::run_once() {
   auto report = run_cycle();
-  if (!report) connection_.roll_back();
+  if (report) took_over_ = true;
+  else connection_.roll_back();
   return report;
 }
 

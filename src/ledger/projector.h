@@ -70,6 +70,7 @@ class Projector {
   ProjectorOptions options_;
   store::EnumTypes types_;
   store::LockKeys keys_;
+  bool took_over_ = false;         // until its first cycle it trusts no map of the gaps
   double postings_per_event_ = 4;  // a running estimate that sizes the claim
   SeqSet own_seqs_;                // drawn for floor adjustments, beyond the frontier: known to be folded
 };

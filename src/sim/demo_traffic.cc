@@ -27,7 +27,8 @@ Status DemoTraffic::make_accounts(db::Connection& connection, Session& session) 
   std::vector<Command> topups;
   for (const NewUser& user : market_.users())
     if (user.account_class != "anonymous")
-      topups.emplace_back(TopUp{UserRef::external(user.external_id), Amount::whole(10'000),
+      topups.emplace_back(TopUp{UserRef::external(user.external_id),
+                                Amount::whole(10'000),
                                 {IdempotencyKey{"demo", "start:" + user.external_id}, {}}});
   KUDOS_ASSIGN(const auto receipts, emit(session, topups));
   for (const auto& receipt : receipts)

@@ -39,7 +39,7 @@ void TraceSettler::collect(const TraceJob& job, Accounts& accounts) const {
     if (is_new("user/" + *name) && accounts.seen.insert("user/" + *name).second)
       accounts.users.emplace(*name, NewUser{.external_id = external_id(*name)});
   if (is_new("award/" + job.requester) && accounts.seen.insert("award/" + job.requester).second)
-    accounts.awards.emplace(job.requester, Award{UserRef::external(external_id(job.requester)), opening_award_,
+    accounts.awards.emplace(job.requester, Award{UserRef::external(external_id(job.requester)), opening_award_, {},
                                                  {IdempotencyKey{kPrincipal, digest_ + ":opening:" + job.requester}, {}}});
   std::optional<Uuid> team;
   if (!job.team.empty()) {

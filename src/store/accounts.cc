@@ -18,6 +18,11 @@ FROM unnest($1::integer[], $2::text[], $3::text[], $4::numeric[], $5::boolean[])
 WHERE NOT EXISTS (SELECT FROM @schema@.users u WHERE u.external_id = x.external_id)
 ORDER BY x.external_id
 ON CONFLICT (external_id) DO NOTHING)"};
+// A fixed number may lie ahead of the sequence, which would draw it later.
+constexpr db::Statement kSkipFixedIds{"skip_fixed_ids", R"(
+SELECT setval(sequence, (SELECT max(id) FROM @schema@.users))
+FROM pg_get_serial_sequence('@schema@.users', 'id') AS sequence
+WHERE (SELECT max(id) FROM @schema@.users) > coalesce(pg_sequence_last_value(sequence::regclass), 0))"};
 constexpr db::Statement kUserIds{"user_ids", "SELECT external_id, id FROM @schema@.users WHERE external_id = ANY ($1::text[])"};
 constexpr db::Statement kKnownClasses{"known_classes", R"(
 SELECT account_class FROM @schema@.kudos_account_policies WHERE account_class = ANY ($1::text[]) AND account_class <> 'system')"};
@@ -69,6 +74,8 @@ Result<std::vector<UserId>> ensure_users(db::Connection& connection, std::span<c
   }
   KUDOS_TRY(connection.execute(
       kInsertUsers, db::Params().add(ids).add(names).add(classes).add(floors).add(trusted)));
+  if (std::ranges::any_of(users, [](const NewUser& user) { return user.id.has_value(); }))
+    KUDOS_TRY(connection.execute(kSkipFixedIds));
   KUDOS_ASSIGN(const auto found, ids_of(connection, names));
   std::vector<UserId> result;
   for (const NewUser& user : users) result.push_back(found.at(user.external_id));
@@ -119,6 +126,8 @@ Result<std::vector<UserId>> find_users(db::Connection& connection, std::span<con
     const auto named = by_name.find(user.external_id);
     const bool known = user.id ? present.contains(*user.id) : named != by_name.end();
     if (!known) return fail(ErrorCode::unknown_user, "there is no user " + user.to_string());
+    if (user.id && is_system(*user.id))
+      return fail(ErrorCode::system_account, "user " + user.to_string() + " is a system account, which owns nothing");
     result.push_back(user.id ? *user.id : named->second);
   }
   return result;

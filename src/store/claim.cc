@@ -12,6 +12,8 @@ constexpr db::Statement kLockApplier{
     "lock_applier", R"(
 SELECT @schema@.kudos_require(pg_try_advisory_xact_lock($1::bigint), 'applier_busy', 'another projector is at work'))"};
 constexpr db::Statement kLockGate{"projector_lock_gate", "SELECT pg_advisory_xact_lock_shared($1::bigint)"};
+constexpr db::Statement kForgetMap{"forget_map", R"(
+UPDATE @schema@.kudos_ledger_applier_state SET frontier = NULL, gaps = '{}', young_gaps = '{}', gaps_horizon = '0')"};
 constexpr db::Statement kReadState{"read_state", R"(
 SELECT c.mode::text, clock_timestamp(), s.frontier, s.gaps::text, s.young_gaps::text, s.gaps_horizon::text,
        f.id, f.digest
@@ -132,23 +134,25 @@ Result<Claim> begin_and_claim(db::Connection& connection, const LockKeys& keys, 
   connection.queue(db::kBegin);
   connection.queue(kLockApplier, db::Params().add(keys.applier));
   connection.queue(kLockGate, db::Params().add(keys.mode_gate));
+  if (limits.forget_map) connection.queue(kForgetMap);
   connection.queue(kReadState);
   connection.queue(kLookIntoGaps, db::Params().add(limits.events + 1));
   connection.queue(kClaimInGaps, db::Params().add(limits.events));
   connection.queue(kClaimBehindFrontier, db::Params().add(limits.events).add(limits.postings));
   connection.queue(kSnapshotXmax);
-  KUDOS_ASSIGN(const auto results, connection.flush());
+  KUDOS_ASSIGN(const auto all_results, connection.flush());
+  const auto results = std::span(all_results).subspan(limits.forget_map ? 4 : 3);
   Claim claim;
-  KUDOS_TRY(read_state(results[3], claim));
-  claim.snapshot_xmin = number_of<std::uint64_t>(results[4].text(0, 0));
-  const auto waiting = read_seq_array(results[4].text(0, 1));
+  KUDOS_TRY(read_state(results[0], claim));
+  claim.snapshot_xmin = number_of<std::uint64_t>(results[1].text(0, 0));
+  const auto waiting = read_seq_array(results[1].text(0, 1));
   claim.pending_in_gaps = SeqSet::of(waiting);
   claim.gaps_cut_short = static_cast<std::int32_t>(waiting.size()) > limits.events;
-  read_events(results[5], claim);
-  read_events(results[6], claim);
-  claim.more = claim.gaps_cut_short || results[6].size() >= limits.events;
+  read_events(results[2], claim);
+  read_events(results[3], claim);
+  claim.more = claim.gaps_cut_short || results[3].size() >= limits.events;
   trim(claim, limits.postings);
-  claim.snapshot_xmax = number_of<std::uint64_t>(results[7].text(0, 0));
+  claim.snapshot_xmax = number_of<std::uint64_t>(results[4].text(0, 0));
   return claim;
 }
 

@@ -8,8 +8,9 @@ namespace kudos::store {
 namespace {
 
 constexpr db::Statement kLockUsers{"lock_users", R"(
-SELECT u.id, u.kudos, u.evaluating_kudos, u.last_active, coalesce(u.floor_override, p.floor), p.shortfall
-FROM @schema@.users u JOIN @schema@.kudos_account_policies p ON p.account_class = u.account_class
+SELECT u.id, u.kudos, u.evaluating_kudos, u.last_active, coalesce(u.floor_override, p.floor, 0),
+       coalesce(p.shortfall, 'forgive')
+FROM @schema@.users u LEFT JOIN @schema@.kudos_account_policies p ON p.account_class = u.account_class
 WHERE u.id = ANY ($1::integer[]) ORDER BY u.id FOR NO KEY UPDATE OF u SKIP LOCKED)"};
 constexpr db::Statement kLockWorkers{"lock_workers", R"(
 SELECT id FROM @schema@.workers WHERE id = ANY ($1::uuid[]) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED)"};

@@ -47,6 +47,7 @@ struct Claim {
 };
 
 struct ClaimLimits {
+  bool forget_map = false;          // look everywhere: on a projector's first cycle, when the map is in doubt
   std::int32_t postings = 1000;  // at most, but at least one event
   std::int32_t events = 200;     // how many headers to look at; an estimate of what fits `postings`
 };

@@ -124,17 +124,19 @@ void queue_worker_stats(db::Connection& connection, const FoldOutcome& outcome) 
 
 void queue_marks(db::Connection& connection, const EnumTypes& types, const FoldOutcome& outcome,
                  std::span<const Event> folded, const JournalRow& row) {
+  // The quarantine marks come first: a folded event takes none.
+  if (!outcome.quarantined.empty()) {
+    auto set_aside = db::Array::int64s();
+    db::Array reasons(types.quarantine_reason);
+    for (const Quarantined& quarantined : outcome.quarantined) {
+      set_aside.add(quarantined.seq);
+      reasons.add(label(quarantined.reason));
+    }
+    connection.queue(kMarkQuarantined, db::Params().add(row.folded_at).add(set_aside).add(reasons));
+  }
   auto seqs = db::Array::int64s();
   for (const Event& event : folded) seqs.add(event.seq);
   connection.queue(kMarkFolded, db::Params().add(row.fold).add(seqs));
-  if (outcome.quarantined.empty()) return;
-  auto set_aside = db::Array::int64s();
-  db::Array reasons(types.quarantine_reason);
-  for (const Quarantined& quarantined : outcome.quarantined) {
-    set_aside.add(quarantined.seq);
-    reasons.add(label(quarantined.reason));
-  }
-  connection.queue(kMarkQuarantined, db::Params().add(row.folded_at).add(set_aside).add(reasons));
 }
 
 void queue_floor_adjustments(db::Connection& connection, const EnumTypes& types, const FoldOutcome& outcome,

@@ -35,7 +35,7 @@ class EmissionTest : public LedgerTest {
 
 TEST_F(EmissionTest, TopUpAndAward) {
   EXPECT_EQ(currency(emit_and_commit(top_up("alice", 100)).event_id), "alice 100.00, -1 -100.00");
-  const auto award = emit_and_commit(Award{UserRef::external("alice"), *Amount::parse("0.01"), {}});
+  const auto award = emit_and_commit(Award{UserRef::external("alice"), *Amount::parse("0.01"), {}, {}});
   EXPECT_EQ(currency(award.event_id), "alice 0.01, -1 -0.01");
   EXPECT_EQ(statistics(award.event_id), "alice awarded user_kudos 0.01 kudos");
 }
@@ -187,7 +187,7 @@ TEST_F(EmissionTest, TheSameKeyReturnsTheFirstResult) {
   by_number.user = UserRef::number({std::stoi(ask("SELECT id FROM users WHERE external_id = 'alice'"))});
   EXPECT_TRUE(emit_and_commit(by_number).replayed);
   // Another kind of command and another principal have scopes of their own.
-  EXPECT_FALSE(emit_and_commit(Award{UserRef::external("alice"), Amount::whole(5), {IdempotencyKey{"test", "k"}, {}}}).replayed);
+  EXPECT_FALSE(emit_and_commit(Award{UserRef::external("alice"), Amount::whole(5), {}, {IdempotencyKey{"test", "k"}, {}}}).replayed);
   auto other = top_up("alice", 5, "k");
   other.options.key->principal = "someone else";
   EXPECT_FALSE(emit_and_commit(other).replayed);
