@@ -22,6 +22,9 @@ CREATE TYPE kudos_quarantine_reason AS ENUM (
     'invalid_stat_record', 'invalid_stat_record_unit', 'invalid_stat_contribution', 'invalid_stat_activity',
     'unknown_projection');
 
+-- What every SQL producer returns.
+CREATE TYPE kudos_receipt AS (event_id uuid, seq bigint, mode text, replayed boolean);
+
 -- Read models ----------------------------------------------------------------------------------------------------------
 
 CREATE TABLE kudos_account_policies (

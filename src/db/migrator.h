@@ -16,14 +16,21 @@ struct SqlFile {
   std::string_view sql;   // @schema@ is replaced; runs with search_path set to the schema
 };
 
+// What `migrate` applies.
+struct SqlFiles {
+  std::span<const SqlFile> migrations;  // each once, in the order of their versions
+  std::span<const SqlFile> functions;   // CREATE OR REPLACE: all again, in order, whenever one has changed
+};
+
 struct MigrationReport {
   int from_version = 0;
   int to_version = 0;
-  std::vector<std::string> applied;  // names, in order
+  std::vector<std::string> applied;  // names of migrations, in order
+  bool functions_replaced = false;
 };
 
 // Creates the schema when it is missing. Refuses a database whose version is beyond the last file (schema_too_new).
 // Leaves nothing behind on failure.
-Result<MigrationReport> migrate(Connection& connection, std::span<const SqlFile> files, std::int64_t lock_key);
+Result<MigrationReport> migrate(Connection& connection, const SqlFiles& files, std::int64_t lock_key);
 
 }  // namespace kudos::db
