@@ -12,5 +12,6 @@ using Arguments = std::vector<std::string>;
 long option(const Arguments& arguments, const std::string& name, long otherwise);
 
 int run_fold(const Arguments& arguments);
+int run_emit(const Arguments& arguments);
 
 }  // namespace kudos::bench

@@ -28,7 +28,8 @@ install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
 # ---- Library ----
 
 install(TARGETS ${embedded_targets} EXPORT kudos ARCHIVE COMPONENT development)
-install(DIRECTORY include/kudos DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY include/kudos DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development
+  FILES_MATCHING PATTERN "*.h")
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/kudos-dev COMPONENT development)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/kudos)

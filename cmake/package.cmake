@@ -1,4 +1,4 @@
-# `cpack -G DEB` in the build directory: two packages, `kudos` (the program) and `kudos-dev` (the library for embedding).
+# `cpack -G DEB` in the build directory: `kudos` (the program) and `kudos-dev` (the library for embedding).
 
 set(CPACK_PACKAGE_NAME kudos)
 set(CPACK_PACKAGE_VENDOR Kudos)
@@ -20,7 +20,7 @@ set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION admin)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS "postgresql-15 | postgresql")
 
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME kudos-dev)
-set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "The C++23 library for embedding: headers, archives, CMake package, pkg-config.")
+set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "The C++23 library: headers, archives, CMake package, pkg-config.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """A service that finishes jobs: its own UPDATE and the settlement commit together or not at all.
 
-    service.py CONNINFO REQUESTER WORKER        e.g. service.py "dbname=kudos" ext:alice 688831fb-4eff-5725-9c57-d180d7aacc57
+    service.py CONNINFO REQUESTER WORKER
+    service.py "dbname=kudos" ext:alice 688831fb-4eff-5725-9c57-d180d7aacc57
 
 Needs psycopg2 (Debian: python3-psycopg2). User and worker must exist. One connection belongs to one thread at a time.
 """

@@ -216,6 +216,50 @@ BEGIN
     RETURN ROW(id, new_seq, mode, false)::kudos_receipt;
 END $$;
 
+-- Whether every line of a document can be stored as it is: the cheap question whose "no" sends kudos_emit to the
+-- readers above, which name what is wrong.
+CREATE OR REPLACE FUNCTION kudos_is_amount(amount jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+    SELECT amount::text ~ '^("-?[0-9]{1,18}(\.[0-9]{1,2})?"|-?[0-9]{1,18})$'
+$$;
+
+CREATE OR REPLACE FUNCTION kudos_is_plain(event jsonb) RETURNS boolean
+    LANGUAGE sql STABLE SET search_path = @schema@, pg_temp AS $$
+    SELECT jsonb_array_length(coalesce(event -> 'postings', '[]')) + jsonb_array_length(coalesce(event -> 'statistics', '[]'))
+               BETWEEN 1 AND 1000
+       AND coalesce(length(event ->> 'wp_type') BETWEEN 1 AND 20 AND event ->> 'wp_type' !~ '[\x01-\x1f\x7f]', true)
+       AND NOT event @? '$.*[*].detail'
+       AND (SELECT coalesce(bool_and(x.entry_type = ANY (words.types) AND coalesce(x.escrow IN ('true', 'false'), true)
+                                     AND kudos_is_amount(x.amount) AND u.id IS NOT NULL), true)
+                   AND coalesce(sum(CASE WHEN kudos_is_amount(x.amount) THEN (x.amount #>> '{}')::numeric END), 0) = 0
+                   AND coalesce(bool_and(x.amount #>> '{}' ~ '[1-9]'), true)
+            FROM jsonb_to_recordset(event -> 'postings') AS x(entry_type text, "user" text, escrow text, amount jsonb)
+            LEFT JOIN users u ON u.id = CASE WHEN x."user" ~ '^-?[0-9]{1,9}$' THEN x."user"::integer END)
+       AND (SELECT coalesce(bool_and(x.entry_type = ANY (words.types) AND x.unit IN ('kudos', 'things', 'count')
+                                     AND kudos_is_amount(x.amount) AND (u.id IS NOT NULL) <> (x.worker IS NOT NULL)
+                                     AND (x."user" IS NULL) = (u.id IS NULL)
+                                     AND coalesce(x.worker ~ words.uuid_form, true) AND coalesce(x.team ~ words.uuid_form, true)
+                                     AND coalesce(x.worker_user ~ '^-?[0-9]{1,9}$', true)
+                                     AND kudos_classify(x.entry_type, x.stat_action, x.record, x.unit, x."user" IS NOT NULL)
+                                         IN ('user_stat', 'user_record', 'user_activity', 'worker_stat',
+                                             'worker_contributions', 'worker_fulfilments')), true)
+            FROM jsonb_to_recordset(event -> 'statistics')
+                 AS x(entry_type text, "user" text, worker text, worker_user text, team text, unit text, stat_action text,
+                      record text, amount jsonb)
+            LEFT JOIN users u ON u.id = CASE WHEN x."user" ~ '^-?[0-9]{1,9}$' THEN x."user"::integer END)
+    FROM (SELECT '{GENERATION,UPTIME_REWARD,EVALUATION_PROMOTION,TRANSFER,ADMIN_ADJUSTMENT,AWARD,STYLE_REWARD,STAT_RECORD,STAT_CONTRIBUTION,STAT_ACTIVITY,FLOOR_ADJUSTMENT,RECONCILIATION,CHARGE,TOPUP,OPENING,REVERSAL}'::text[] AS types,
+                 '^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$' AS uuid_form) words
+$$;
+
+-- Stores a document that kudos_emit has looked through.
+CREATE OR REPLACE FUNCTION kudos_store_document(event jsonb, id uuid, digest bytea, mode text, project boolean)
+    RETURNS kudos_receipt LANGUAGE plpgsql SET search_path = @schema@, pg_temp AS $$
+DECLARE
+    postings kudos_postings[] := kudos_read_postings(coalesce(event -> 'postings', '[]'));
+BEGIN
+    RETURN kudos_store(id, digest, mode, project, (event ->> 'job_id')::uuid, event ->> 'wp_type', event -> 'metadata',
+                       postings, kudos_read_statistics(coalesce(event -> 'statistics', '[]'), cardinality(postings)));
+END $$;
+
 -- One document, one whole event:
 --   {"key": "…", "principal": "…", "event_id": "…", "job_id": "…", "wp_type": "…", "metadata": {…},
 --    "postings":   [{"entry_type": "CHARGE", "user": 17, "amount": "-12.50", "escrow": false, "detail": {…}}, …],
@@ -228,18 +272,19 @@ DECLARE
     uuid_form CONSTANT text := '^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$';
     current_mode CONSTANT text := kudos_mode();
     key text; principal text; id uuid; digest bytea; unknown text;
-    replay kudos_receipt; postings kudos_postings[]; statistics kudos_stat_postings[];
+    replay kudos_receipt;
+    new_seq bigint;
 BEGIN
     IF event IS NULL OR jsonb_typeof(event) <> 'object' THEN
         PERFORM kudos_fail('invalid_request', 'the event is not a JSON object');
     END IF;
-    SELECT k INTO unknown FROM jsonb_object_keys(event) k
-        WHERE k NOT IN ('key', 'principal', 'event_id', 'job_id', 'wp_type', 'metadata', 'postings', 'statistics') LIMIT 1;
-    IF unknown IS NOT NULL THEN PERFORM kudos_fail('invalid_request', format('the event has an unknown field "%s"', unknown)); END IF;
-    IF jsonb_typeof(coalesce(event -> 'postings', '[]')) <> 'array'
-       OR jsonb_typeof(coalesce(event -> 'statistics', '[]')) <> 'array'
-       OR jsonb_path_exists(event, '$.postings[*] ? (@.type() != "object")')
-       OR jsonb_path_exists(event, '$.statistics[*] ? (@.type() != "object")') THEN
+    IF event - '{key,principal,event_id,job_id,wp_type,metadata,postings,statistics}'::text[] <> '{}' THEN
+        SELECT k INTO unknown
+            FROM jsonb_object_keys(event - '{key,principal,event_id,job_id,wp_type,metadata,postings,statistics}'::text[]) k;
+        PERFORM kudos_fail('invalid_request', format('the event has an unknown field "%s"', unknown));
+    END IF;
+    IF jsonb_typeof(event -> 'postings') <> 'array' OR jsonb_typeof(event -> 'statistics') <> 'array'
+       OR event @? '$.postings[*] ? (@.type() != "object")' OR event @? '$.statistics[*] ? (@.type() != "object")' THEN
         PERFORM kudos_fail('invalid_request', 'postings and statistics are arrays of objects');
     END IF;
     IF event ->> 'job_id' !~ uuid_form OR event ->> 'event_id' !~ uuid_form THEN
@@ -260,8 +305,38 @@ BEGIN
         replay := kudos_find_replay(id, digest, current_mode);
         IF replay IS NOT NULL THEN RETURN replay; END IF;
     END IF;
-    postings := kudos_read_postings(coalesce(event -> 'postings', '[]'));
-    statistics := kudos_read_statistics(coalesce(event -> 'statistics', '[]'), cardinality(postings));
-    RETURN kudos_store(id, digest, current_mode, project, (event ->> 'job_id')::uuid, event ->> 'wp_type',
-                       event -> 'metadata', postings, statistics);
+    -- The plain case in one statement; everything else (metadata, shadow mode, what is wrong) the long way.
+    IF current_mode = 'ledger' AND event -> 'metadata' IS NULL AND kudos_is_plain(event) THEN
+        -- The transaction id comes before the sequence number: see kudos_assign_transaction_id.
+        PERFORM pg_current_xact_id();
+        WITH header AS (
+            INSERT INTO kudos_events (event_id, job_id, wp_type, request_digest, posting_count)
+            VALUES (id, (event ->> 'job_id')::uuid, event ->> 'wp_type', digest,
+                    jsonb_array_length(coalesce(event -> 'postings', '[]'))
+                        + jsonb_array_length(coalesce(event -> 'statistics', '[]')))
+            ON CONFLICT (event_id) DO NOTHING RETURNING seq
+        ), currency AS (
+            INSERT INTO kudos_postings (event_seq, line, entry_type, user_id, escrow, amount, detail)
+            SELECT h.seq, x.line, x.entry_type, x."user", coalesce(x.escrow, false), x.amount, x.detail
+            FROM header h CROSS JOIN
+                 ROWS FROM (jsonb_to_recordset(event -> 'postings')
+                            AS (entry_type kudos_entry_type, "user" integer, escrow boolean, amount numeric, detail jsonb))
+                 WITH ORDINALITY AS x(entry_type, "user", escrow, amount, detail, line)
+        ), counted AS (
+            INSERT INTO kudos_stat_postings (event_seq, line, entry_type, unit, target, user_id, worker_user_id, worker_id,
+                                             team_id, amount, stat_action, record, detail)
+            SELECT h.seq, jsonb_array_length(coalesce(event -> 'postings', '[]')) + x.line, x.entry_type, x.unit,
+                   kudos_classify(x.entry_type::text, x.stat_action, x.record, x.unit::text, x."user" IS NOT NULL)::kudos_target,
+                   x."user", x.worker_user, x.worker, x.team, x.amount, x.stat_action, x.record, x.detail
+            FROM header h CROSS JOIN
+                 ROWS FROM (jsonb_to_recordset(event -> 'statistics')
+                            AS (entry_type kudos_entry_type, "user" integer, worker uuid, worker_user integer, team uuid,
+                                unit kudos_unit, stat_action text, record text, amount numeric, detail jsonb))
+                 WITH ORDINALITY AS x(entry_type, "user", worker, worker_user, team, unit, stat_action, record, amount,
+                                      detail, line)
+        )
+        SELECT seq INTO new_seq FROM header;
+        IF new_seq IS NOT NULL THEN RETURN ROW(id, new_seq, current_mode, false)::kudos_receipt; END IF;
+    END IF;
+    RETURN kudos_store_document(event, id, digest, current_mode, project);
 END $$;

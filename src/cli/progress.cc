@@ -29,7 +29,7 @@ std::string bar(double fraction, std::size_t columns) {
 
 std::string rate_text(const ProgressState& state) {
   if (state.elapsed_seconds <= 0) return "0/s";
-  const double per_second = static_cast<double>(state.done) / state.elapsed_seconds;
+  const double per_second = static_cast<double>(state.items.value_or(state.done)) / state.elapsed_seconds;
   if (per_second > 0 && per_second < 10) return fmt::format("{:.1f}/s", per_second);
   return human_count(static_cast<std::int64_t>(std::min(per_second, 1e18))) + "/s";
 }
@@ -81,7 +81,7 @@ Progress::Progress(std::string label, std::optional<std::int64_t> total, std::FI
 
 Progress::~Progress() { finish(); }
 
-void Progress::update(std::int64_t done, std::string_view extra) {
+void Progress::update(std::int64_t done, std::string_view extra, std::optional<std::int64_t> items) {
   if (!active_) return;
   const auto now = Clock::now();
   if (now < next_draw_) return;
@@ -89,7 +89,8 @@ void Progress::update(std::int64_t done, std::string_view extra) {
   const double elapsed = std::chrono::duration<double>(now - started_).count();
   // One column stays free: a full line makes some terminals wrap, and then \r doesn't lead back to its start.
   const std::size_t columns = screen_size(out_).columns - 1;
-  const ProgressState state{.label = label_, .total = total_, .done = done, .elapsed_seconds = elapsed, .extra = extra};
+  const ProgressState state{
+      .label = label_, .total = total_, .done = done, .elapsed_seconds = elapsed, .extra = extra, .items = items};
   write(out_, kClearLine + progress_line(state, columns));
   drawn_ = true;
 }

@@ -24,6 +24,8 @@ struct ProgressState {
   std::int64_t done = 0;
   double elapsed_seconds = 0;
   std::string_view extra = {};  // e.g. "3 refused"
+  // What the rate counts, where that isn't `done`: jobs, while `done` is bytes of their file.
+  std::optional<std::int64_t> items = std::nullopt;
 };
 
 // At most `columns` wide. The rate is the mean since the start, and the time left assumes that it stays. A `done`
@@ -40,7 +42,7 @@ class Progress {
   ~Progress();  // finishes
 
   // Cheap enough for every row: draws at most ten times a second, otherwise only reads the clock.
-  void update(std::int64_t done, std::string_view extra = {});
+  void update(std::int64_t done, std::string_view extra = {}, std::optional<std::int64_t> items = std::nullopt);
 
   // Clears the line. May be called again; updates after it draw nothing.
   void finish();

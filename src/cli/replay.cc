@@ -18,6 +18,7 @@ namespace kudos::cli {
 namespace {
 
 constexpr std::chrono::minutes kFoldPatience{60};
+constexpr std::chrono::milliseconds kFoldSlice{500};
 
 struct Options {
   std::string file;
@@ -71,17 +72,31 @@ Status feed_all(sim::TraceReader& reader, const Options& options, Feeder& feeder
     totals.jobs += static_cast<std::int64_t>(jobs.size());
     totals.stored += counts.stored;
     totals.replayed += counts.replayed;
-    bar.update(reader.bytes_read(), fmt::format("{} jobs", human_count(totals.jobs)));
+    bar.update(reader.bytes_read(), fmt::format("{} jobs", human_count(totals.jobs)), totals.jobs);
   }
 }
 
-Status fold_the_rest(const Globals& globals, const ledger::ProjectorOptions& settings) {
+// In slices, so that a signal ends it: nothing is lost, the next projector goes on.
+Status fold_the_rest(const Globals& globals, const ledger::ProjectorOptions& settings, StopSignals& signals,
+                     ReplayTotals& totals) {
   KUDOS_ASSIGN(auto connection, connect(globals));
   KUDOS_ASSIGN(const std::int64_t pending, store::count_pending(connection));
   KUDOS_ASSIGN(auto projector, ledger::Projector::create(std::move(connection), settings));
   Progress bar("fold", pending);
-  KUDOS_TRY(ledger::drain(projector, kFoldPatience, [&](const auto& now) { bar.update(now.folded_events); }));
-  return {};
+  const auto give_up = std::chrono::steady_clock::now() + kFoldPatience;
+  std::int64_t before = 0, folded = 0;
+  for (;;) {
+    const auto drained = ledger::drain(projector, kFoldSlice, [&](const auto& now) {
+      folded = before + now.folded_events;
+      bar.update(folded);
+    });
+    if (drained) return {};
+    const bool in_time = std::chrono::steady_clock::now() < give_up;
+    if (drained.error().code != ErrorCode::timed_out || !in_time) return std::unexpected(drained.error());
+    before = folded;
+    totals.stopped = signals.wait_for(std::chrono::milliseconds(0));
+    if (totals.stopped) return {};
+  }
 }
 
 Status require_ledger_mode(const Globals& globals) {
@@ -99,17 +114,16 @@ Status settle_and_fold(const Globals& globals, const Options& options, sim::Trac
   KUDOS_ASSIGN(const auto format, sim::parse_trace_format(options.format));
   KUDOS_ASSIGN(const std::string conninfo, find_database(globals));
   KUDOS_ASSIGN(std::string digest, sim::file_digest(options.file));
-  std::optional<StopSignals> signals(std::in_place);
+  StopSignals signals;
   ledger::ProjectorLoop projector({.conninfo = conninfo,
                                    .connection = {.schema = globals.schema},
                                    .projector = settings,
                                    .log = [](const std::string& line) { fmt::print(stderr, "{}\n", line); }});
   projector.start();
   Feeder feeder(globals, conninfo, sim::TraceSettler(std::move(digest), format, award));
-  KUDOS_TRY(feed_all(reader, options, feeder, projector, *signals, totals));
+  KUDOS_TRY(feed_all(reader, options, feeder, projector, signals, totals));
   projector.stop();
-  signals.reset();  // nothing is lost when the folding of the rest is broken off: the next projector does it
-  return totals.stopped ? Status() : fold_the_rest(globals, settings);
+  return totals.stopped ? Status() : fold_the_rest(globals, settings, signals, totals);
 }
 
 Result<int> replay(const Globals& globals, const Options& options) {
@@ -123,7 +137,7 @@ Result<int> replay(const Globals& globals, const Options& options) {
   KUDOS_TRY(settle_and_fold(globals, options, *reader, award, totals));
   totals.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (totals.stopped) {
-    fmt::print(stderr, "replay: stopped after {} jobs, which are kept; run it again to settle the rest\n",
+    fmt::print(stderr, "replay: stopped after {} jobs, which are kept; run it again to finish\n",
                human_count(totals.jobs));
     return kFailed;
   }

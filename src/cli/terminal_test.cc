@@ -263,6 +263,9 @@ TEST(ProgressTest, Lines) {
   state.done = 12;
   state.elapsed_seconds = 4;
   EXPECT_EQ(progress_line(state, 45), "replay  [===========]  100 %  3.0/s  0 s left");
+  state.items = 400;
+  EXPECT_EQ(progress_line(state, 45), "replay  [===========]  100 %  100/s  0 s left") << "a rate of items, not bytes";
+  state.items = std::nullopt;
   state.total = std::nullopt;
   EXPECT_EQ(progress_line(state, 80), "replay  12  3.0/s  4.0 s");
   state.total = 0;

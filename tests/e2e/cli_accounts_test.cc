@@ -31,10 +31,10 @@ TEST_F(CliAccountsTest, ClassTrustFloorAndNumber) {
 
 TEST_F(CliAccountsTest, UsersThatCannotBe) {
   create("acc-twice");
-  ASSERT_EQ(kudos({"user", "create", "acc-number", "--id", "500002"}).code, 0);
+  ASSERT_EQ(kudos({"user", "create", "acc-number", "--id", "600000"}).code, 0);
   expect_refused({"user", "create", "acc-twice"}, "already_exists");
   expect_refused({"user", "create", "ext:acc-twice"}, "already_exists");
-  expect_refused({"user", "create", "acc-other", "--id", "500002"}, "already_exists");
+  expect_refused({"user", "create", "acc-other", "--id", "600000"}, "already_exists");
   expect_refused({"user", "create", "acc-other", "--class", "royal"}, "invalid_request");
   expect_refused({"user", "create", "acc-other", "--class", "system"}, "invalid_request");
   expect_refused({"user", "create", "acc-other", "--floor", "low"}, "invalid_amount");
