@@ -36,11 +36,27 @@ struct NewWorker {
   std::string worker_type;  // "image", "text", "interrogation" or the host's own; at most 20 characters
 };
 
+// What `ensure_users_reporting` found or made.
+struct EnsuredUser {
+  UserId id;
+  std::string account_class;  // as stored
+  bool created = false;       // by this call; false: it was there, or another transaction made it meanwhile
+};
+
 // Creates the users that don't exist and returns the ids of all, in the order of `users`. An existing user keeps its
-// row as it is. Refuses a class without policy (invalid_request).
+// row as it is. Refuses a class without policy (invalid_request) and a fixed number that another user has
+// (already_exists; others of the call may have been made then, so roll back). Where another transaction is making the
+// same user, it waits for its end.
 Result<std::vector<UserId>> ensure_users(Session& session, std::span<const NewUser> users);
+// The same, telling for each what it found.
+Result<std::vector<EnsuredUser>> ensure_users_reporting(Session& session, std::span<const NewUser> users);
 // Refuse an owner or team that doesn't exist (unknown_user, unknown_team).
 Status ensure_teams(Session& session, std::span<const NewTeam> teams);
 Status ensure_workers(Session& session, std::span<const NewWorker> workers);
+
+// The same for one that must be new: of two callers at once, one is refused (already_exists). A refusal stores nothing.
+Result<UserId> create_user(Session& session, const NewUser& user);
+Status create_team(Session& session, const NewTeam& team);
+Status create_worker(Session& session, const NewWorker& worker);
 
 }  // namespace kudos

@@ -1,4 +1,7 @@
 -- What the SQL surface is built from: errors by name, ids, rounding, amounts.
+--
+-- SQL-language functions here are either inlined into their callers (no SET clause, objects qualified) or avoided:
+-- one that isn't inlined is planned again at every call. PL/pgSQL keeps its plans.
 
 -- Raises under a stable name. SQLSTATE KD001 for all: the name in front of the message tells them apart.
 CREATE OR REPLACE FUNCTION kudos_fail(name text, message text, hint text DEFAULT '') RETURNS void
@@ -9,12 +12,13 @@ END $$;
 
 -- Time-ordered random id (version 7).
 CREATE OR REPLACE FUNCTION kudos_uuid_v7() RETURNS uuid
-    LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT encode(set_bit(set_bit(
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN encode(set_bit(set_bit(
         overlay(uuid_send(gen_random_uuid())
                 PLACING substring(int8send((extract(epoch FROM clock_timestamp()) * 1000)::bigint) FROM 3) FROM 1 FOR 6),
-        52, 1), 53, 1), 'hex')::uuid
-$$;
+        52, 1), 53, 1), 'hex')::uuid;
+END $$;
 
 -- SHA-1 (FIPS 180-4), which PostgreSQL has only in an extension: ids made from idempotency keys are version 5.
 CREATE OR REPLACE FUNCTION kudos_sha1(message bytea) RETURNS bytea
@@ -58,16 +62,20 @@ BEGIN
 END $$;
 
 CREATE OR REPLACE FUNCTION kudos_uuid_v5(namespace uuid, name text) RETURNS uuid
-    LANGUAGE sql IMMUTABLE STRICT SET search_path = @schema@, pg_temp AS $$
-    SELECT encode(set_byte(set_byte(digest, 6, get_byte(digest, 6) & 15 | 80), 8, get_byte(digest, 8) & 63 | 128), 'hex')::uuid
-    FROM (SELECT substring(kudos_sha1(uuid_send(namespace) || convert_to(name, 'UTF8')) FROM 1 FOR 16)) AS h(digest)
-$$;
+    LANGUAGE plpgsql IMMUTABLE STRICT SET search_path = @schema@, pg_temp AS $$
+DECLARE
+    digest CONSTANT bytea := substring(kudos_sha1(uuid_send(namespace) || convert_to(name, 'UTF8')) FROM 1 FOR 16);
+BEGIN
+    RETURN encode(set_byte(set_byte(digest, 6, get_byte(digest, 6) & 15 | 80), 8, get_byte(digest, 8) & 63 | 128),
+                  'hex')::uuid;
+END $$;
 
 -- The event's id that an idempotency key makes: name space, principal, kind of command, key.
 CREATE OR REPLACE FUNCTION kudos_event_id(principal text, kind text, key text) RETURNS uuid
-    LANGUAGE sql IMMUTABLE STRICT SET search_path = @schema@, pg_temp AS $$
-    SELECT kudos_uuid_v5('c43b7019-e56d-4f02-8f5a-2c91d7480ba6', principal || E'\n' || kind || E'\n' || key)
-$$;
+    LANGUAGE plpgsql IMMUTABLE STRICT SET search_path = @schema@, pg_temp AS $$
+BEGIN
+    RETURN kudos_uuid_v5('c43b7019-e56d-4f02-8f5a-2c91d7480ba6', principal || E'\n' || kind || E'\n' || key);
+END $$;
 
 -- Half to even at two decimals, once.
 CREATE OR REPLACE FUNCTION kudos_round(value numeric) RETURNS numeric LANGUAGE sql IMMUTABLE STRICT AS $$

@@ -63,10 +63,12 @@ $$;
 
 -- The number of a user given as 17, "17" or "ext:alice"; NULL when there is none.
 CREATE OR REPLACE FUNCTION kudos_user_id(reference text) RETURNS integer
-    LANGUAGE sql STABLE STRICT SET search_path = @schema@, pg_temp AS $$
-    SELECT CASE WHEN reference ~ '^-?[0-9]{1,9}$' THEN (SELECT id FROM users WHERE id = reference::integer)
-                WHEN reference LIKE 'ext:%' THEN (SELECT id FROM users WHERE external_id = substr(reference, 5)) END
-$$;
+    LANGUAGE plpgsql STABLE STRICT SET search_path = @schema@, pg_temp AS $$
+BEGIN
+    IF reference ~ '^-?[0-9]{1,9}$' THEN RETURN (SELECT id FROM users WHERE id = reference::integer); END IF;
+    IF reference LIKE 'ext:%' THEN RETURN (SELECT id FROM users WHERE external_id = substr(reference, 5)); END IF;
+    RETURN NULL;
+END $$;
 
 -- Refuses the event when one of its lines is defective: names the first by kind, then by line.
 CREATE OR REPLACE FUNCTION kudos_refuse_defect(defect text) RETURNS void
@@ -223,20 +225,21 @@ CREATE OR REPLACE FUNCTION kudos_is_amount(amount jsonb) RETURNS boolean LANGUAG
 $$;
 
 CREATE OR REPLACE FUNCTION kudos_is_plain(event jsonb) RETURNS boolean
-    LANGUAGE sql STABLE SET search_path = @schema@, pg_temp AS $$
-    SELECT jsonb_array_length(coalesce(event -> 'postings', '[]')) + jsonb_array_length(coalesce(event -> 'statistics', '[]'))
+    LANGUAGE plpgsql STABLE SET search_path = @schema@, pg_temp AS $$
+BEGIN
+    RETURN (SELECT jsonb_array_length(coalesce(event -> 'postings', '[]')) + jsonb_array_length(coalesce(event -> 'statistics', '[]'))
                BETWEEN 1 AND 1000
        AND coalesce(length(event ->> 'wp_type') BETWEEN 1 AND 20 AND event ->> 'wp_type' !~ '[\x01-\x1f\x7f]', true)
        AND NOT event @? '$.*[*].detail'
        AND (SELECT coalesce(bool_and(x.entry_type = ANY (words.types) AND coalesce(x.escrow IN ('true', 'false'), true)
-                                     AND kudos_is_amount(x.amount) AND u.id IS NOT NULL), true)
+                                     AND kudos_is_amount(x.amount)
+                                     AND EXISTS (SELECT FROM users u WHERE u.id = CASE WHEN x."user" ~ '^-?[0-9]{1,9}$' THEN x."user"::integer END)), true)
                    AND coalesce(sum(CASE WHEN kudos_is_amount(x.amount) THEN (x.amount #>> '{}')::numeric END), 0) = 0
                    AND coalesce(bool_and(x.amount #>> '{}' ~ '[1-9]'), true)
-            FROM jsonb_to_recordset(event -> 'postings') AS x(entry_type text, "user" text, escrow text, amount jsonb)
-            LEFT JOIN users u ON u.id = CASE WHEN x."user" ~ '^-?[0-9]{1,9}$' THEN x."user"::integer END)
+            FROM jsonb_to_recordset(event -> 'postings') AS x(entry_type text, "user" text, escrow text, amount jsonb))
        AND (SELECT coalesce(bool_and(x.entry_type = ANY (words.types) AND x.unit IN ('kudos', 'things', 'count')
-                                     AND kudos_is_amount(x.amount) AND (u.id IS NOT NULL) <> (x.worker IS NOT NULL)
-                                     AND (x."user" IS NULL) = (u.id IS NULL)
+                                     AND kudos_is_amount(x.amount) AND (x."user" IS NULL) <> (x.worker IS NULL)
+                                     AND (x."user" IS NULL OR EXISTS (SELECT FROM users u WHERE u.id = CASE WHEN x."user" ~ '^-?[0-9]{1,9}$' THEN x."user"::integer END))
                                      AND coalesce(x.worker ~ words.uuid_form, true) AND coalesce(x.team ~ words.uuid_form, true)
                                      AND coalesce(x.worker_user ~ '^-?[0-9]{1,9}$', true)
                                      AND kudos_classify(x.entry_type, x.stat_action, x.record, x.unit, x."user" IS NOT NULL)
@@ -244,11 +247,10 @@ CREATE OR REPLACE FUNCTION kudos_is_plain(event jsonb) RETURNS boolean
                                              'worker_contributions', 'worker_fulfilments')), true)
             FROM jsonb_to_recordset(event -> 'statistics')
                  AS x(entry_type text, "user" text, worker text, worker_user text, team text, unit text, stat_action text,
-                      record text, amount jsonb)
-            LEFT JOIN users u ON u.id = CASE WHEN x."user" ~ '^-?[0-9]{1,9}$' THEN x."user"::integer END)
+                      record text, amount jsonb))
     FROM (SELECT '{GENERATION,UPTIME_REWARD,EVALUATION_PROMOTION,TRANSFER,ADMIN_ADJUSTMENT,AWARD,STYLE_REWARD,STAT_RECORD,STAT_CONTRIBUTION,STAT_ACTIVITY,FLOOR_ADJUSTMENT,RECONCILIATION,CHARGE,TOPUP,OPENING,REVERSAL}'::text[] AS types,
-                 '^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$' AS uuid_form) words
-$$;
+                 '^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$' AS uuid_form) words);
+END $$;
 
 -- Stores a document that kudos_emit has looked through.
 CREATE OR REPLACE FUNCTION kudos_store_document(event jsonb, id uuid, digest bytea, mode text, project boolean)

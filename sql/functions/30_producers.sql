@@ -47,33 +47,35 @@ END $$;
 
 CREATE OR REPLACE FUNCTION kudos_line(entry_type text, who integer, amount numeric, escrow boolean DEFAULT false,
                                       detail jsonb DEFAULT NULL) RETURNS kudos_postings
-    LANGUAGE sql IMMUTABLE SET search_path = @schema@, pg_temp AS $$
-    SELECT ROW(0, NULL, who, entry_type::kudos_entry_type, 0, escrow, amount, detail)::kudos_postings WHERE amount <> 0
+    LANGUAGE sql STABLE AS $$
+    SELECT CASE WHEN amount <> 0 THEN
+        ROW(0, NULL, who, entry_type::@schema@.kudos_entry_type, 0, escrow, amount, detail)::@schema@.kudos_postings END
 $$;
 
 CREATE OR REPLACE FUNCTION kudos_stat(entry_type text, unit text, target text, who integer, amount numeric, action text,
                                       record text, worker uuid DEFAULT NULL, owner integer DEFAULT NULL,
                                       team uuid DEFAULT NULL) RETURNS kudos_stat_postings
-    LANGUAGE sql IMMUTABLE SET search_path = @schema@, pg_temp AS $$
-    SELECT ROW(0, who, owner, worker, team, entry_type::kudos_entry_type, unit::kudos_unit, target::kudos_target, 0,
-               amount, action, record, NULL)::kudos_stat_postings
+    LANGUAGE sql STABLE AS $$
+    SELECT ROW(0, who, owner, worker, team, entry_type::@schema@.kudos_entry_type, unit::@schema@.kudos_unit,
+               target::@schema@.kudos_target, 0, amount, action, record, NULL)::@schema@.kudos_stat_postings
 $$;
 
 -- A `user_kudos` action pairs a change of the spendable balance: zero leaves no row.
 CREATE OR REPLACE FUNCTION kudos_user_stat(entry_type text, who integer, action text, amount numeric)
-    RETURNS kudos_stat_postings LANGUAGE sql IMMUTABLE SET search_path = @schema@, pg_temp AS $$
-    SELECT kudos_stat(entry_type, 'kudos', 'user_stat', who, amount, action, 'user_kudos') WHERE amount <> 0
+    RETURNS kudos_stat_postings LANGUAGE sql STABLE AS $$
+    SELECT CASE WHEN amount <> 0 THEN
+        @schema@.kudos_stat(entry_type, 'kudos', 'user_stat', who, amount, action, 'user_kudos') END
 $$;
 
 CREATE OR REPLACE FUNCTION kudos_user_record(who integer, record_type text, dimension text, amount numeric)
-    RETURNS kudos_stat_postings LANGUAGE sql IMMUTABLE SET search_path = @schema@, pg_temp AS $$
-    SELECT kudos_stat('STAT_RECORD', CASE WHEN record_type IN ('CONTRIBUTION', 'USAGE') THEN 'things' ELSE 'count' END,
-                      'user_record', who, amount, record_type, dimension)
+    RETURNS kudos_stat_postings LANGUAGE sql STABLE AS $$
+    SELECT @schema@.kudos_stat('STAT_RECORD',
+        CASE WHEN record_type IN ('CONTRIBUTION', 'USAGE') THEN 'things' ELSE 'count' END,
+        'user_record', who, amount, record_type, dimension)
 $$;
 
-CREATE OR REPLACE FUNCTION kudos_activity(who integer) RETURNS kudos_stat_postings
-    LANGUAGE sql IMMUTABLE SET search_path = @schema@, pg_temp AS $$
-    SELECT kudos_stat('STAT_ACTIVITY', 'count', 'user_activity', who, 1, 'activity', 'user_activity')
+CREATE OR REPLACE FUNCTION kudos_activity(who integer) RETURNS kudos_stat_postings LANGUAGE sql STABLE AS $$
+    SELECT @schema@.kudos_stat('STAT_ACTIVITY', 'count', 'user_activity', who, 1, 'activity', 'user_activity')
 $$;
 
 -- Makes the currency sum to zero (a surplus to the sink, what is missing from the treasury), drops empty lines, numbers

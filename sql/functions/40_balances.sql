@@ -2,13 +2,14 @@
 
 -- Sum of a user's queued changes of the spendable balance; only debits when `debits_only`.
 CREATE OR REPLACE FUNCTION kudos_queued(who integer, debits_only boolean) RETURNS numeric
-    LANGUAGE sql VOLATILE SET search_path = @schema@, pg_temp AS $$
-    SELECT coalesce(sum(p.amount), 0)
+    LANGUAGE plpgsql VOLATILE SET search_path = @schema@, pg_temp AS $$
+BEGIN
+    RETURN (SELECT coalesce(sum(p.amount), 0)
     FROM kudos_postings p JOIN kudos_events e ON e.seq = p.event_seq CROSS JOIN kudos_ledger_applier_state s
     WHERE p.user_id = who AND NOT p.escrow AND e.fold_id IS NULL AND NOT e.inline
       AND (p.event_seq > coalesce(s.frontier, 0) OR p.event_seq <@ (s.gaps + s.young_gaps))
-      AND (p.amount < 0 OR NOT debits_only)
-$$;
+      AND (p.amount < 0 OR NOT debits_only));
+END $$;
 
 -- Balance − floor − queued debits. Queued credits count for nothing. The value authorises a spend only when it is read
 -- under the payer's lock, in the transaction that spends.

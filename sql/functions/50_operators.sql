@@ -9,10 +9,11 @@ $$;
 -- Sends one recurring grant; the month it is for is its key.
 CREATE OR REPLACE FUNCTION kudos_send_grant(who integer, amount numeric, month text, metadata jsonb, mode text,
                                             project boolean) RETURNS kudos_receipt
-    LANGUAGE sql SET search_path = @schema@, pg_temp AS $$
-    SELECT kudos_change('grant', 'AWARD', 'recurring', who, amount, NULL, format(E'month=%s\n', month), NULL, '{}',
-                        format('%s/%s', who, month), 'kudos', metadata, project, mode)
-$$;
+    LANGUAGE plpgsql SET search_path = @schema@, pg_temp AS $$
+BEGIN
+    RETURN kudos_change('grant', 'AWARD', 'recurring', who, amount, NULL, format(E'month=%s\n', month), NULL, '{}',
+                        format('%s/%s', who, month), 'kudos', metadata, project, mode);
+END $$;
 
 -- The monthly grant that is due: on its anniversary, one month a call. NULL when none is due. Two callers at once get one
 -- grant, since the user's row is locked first.
