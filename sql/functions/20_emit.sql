@@ -218,41 +218,12 @@ BEGIN
     RETURN ROW(id, new_seq, mode, false)::kudos_receipt;
 END $$;
 
--- Whether every line of a document can be stored as it is: the cheap question whose "no" sends kudos_emit to the
--- readers above, which name what is wrong.
+-- The cheap question whose "no" sends kudos_emit the long way, on which kudos_amount_defect names what is wrong.
 CREATE OR REPLACE FUNCTION kudos_is_amount(amount jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT amount::text ~ '^("-?[0-9]{1,18}(\.[0-9]{1,2})?"|-?[0-9]{1,18})$'
 $$;
 
-CREATE OR REPLACE FUNCTION kudos_is_plain(event jsonb) RETURNS boolean
-    LANGUAGE plpgsql STABLE SET search_path = @schema@, pg_temp AS $$
-BEGIN
-    RETURN (SELECT jsonb_array_length(coalesce(event -> 'postings', '[]')) + jsonb_array_length(coalesce(event -> 'statistics', '[]'))
-               BETWEEN 1 AND 1000
-       AND coalesce(length(event ->> 'wp_type') BETWEEN 1 AND 20 AND event ->> 'wp_type' !~ '[\x01-\x1f\x7f]', true)
-       AND NOT event @? '$.*[*].detail'
-       AND (SELECT coalesce(bool_and(x.entry_type = ANY (words.types) AND coalesce(x.escrow IN ('true', 'false'), true)
-                                     AND kudos_is_amount(x.amount)
-                                     AND EXISTS (SELECT FROM users u WHERE u.id = CASE WHEN x."user" ~ '^-?[0-9]{1,9}$' THEN x."user"::integer END)), true)
-                   AND coalesce(sum(CASE WHEN kudos_is_amount(x.amount) THEN (x.amount #>> '{}')::numeric END), 0) = 0
-                   AND coalesce(bool_and(x.amount #>> '{}' ~ '[1-9]'), true)
-            FROM jsonb_to_recordset(event -> 'postings') AS x(entry_type text, "user" text, escrow text, amount jsonb))
-       AND (SELECT coalesce(bool_and(x.entry_type = ANY (words.types) AND x.unit IN ('kudos', 'things', 'count')
-                                     AND kudos_is_amount(x.amount) AND (x."user" IS NULL) <> (x.worker IS NULL)
-                                     AND (x."user" IS NULL OR EXISTS (SELECT FROM users u WHERE u.id = CASE WHEN x."user" ~ '^-?[0-9]{1,9}$' THEN x."user"::integer END))
-                                     AND coalesce(x.worker ~ words.uuid_form, true) AND coalesce(x.team ~ words.uuid_form, true)
-                                     AND coalesce(x.worker_user ~ '^-?[0-9]{1,9}$', true)
-                                     AND kudos_classify(x.entry_type, x.stat_action, x.record, x.unit, x."user" IS NOT NULL)
-                                         IN ('user_stat', 'user_record', 'user_activity', 'worker_stat',
-                                             'worker_contributions', 'worker_fulfilments')), true)
-            FROM jsonb_to_recordset(event -> 'statistics')
-                 AS x(entry_type text, "user" text, worker text, worker_user text, team text, unit text, stat_action text,
-                      record text, amount jsonb))
-    FROM (SELECT '{GENERATION,UPTIME_REWARD,EVALUATION_PROMOTION,TRANSFER,ADMIN_ADJUSTMENT,AWARD,STYLE_REWARD,STAT_RECORD,STAT_CONTRIBUTION,STAT_ACTIVITY,FLOOR_ADJUSTMENT,RECONCILIATION,CHARGE,TOPUP,OPENING,REVERSAL}'::text[] AS types,
-                 '^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$' AS uuid_form) words);
-END $$;
-
--- Stores a document that kudos_emit has looked through.
+-- The long way: reads every line with all its rules, refuses by name, stores.
 CREATE OR REPLACE FUNCTION kudos_store_document(event jsonb, id uuid, digest bytea, mode text, project boolean)
     RETURNS kudos_receipt LANGUAGE plpgsql SET search_path = @schema@, pg_temp AS $$
 DECLARE
@@ -272,6 +243,8 @@ CREATE OR REPLACE FUNCTION kudos_emit(event jsonb, project boolean DEFAULT true)
     LANGUAGE plpgsql SET search_path = @schema@, pg_temp AS $$
 DECLARE
     uuid_form CONSTANT text := '^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$';
+    types CONSTANT text[] := '{GENERATION,UPTIME_REWARD,EVALUATION_PROMOTION,TRANSFER,ADMIN_ADJUSTMENT,AWARD,STYLE_REWARD,STAT_RECORD,STAT_CONTRIBUTION,STAT_ACTIVITY,FLOOR_ADJUSTMENT,RECONCILIATION,CHARGE,TOPUP,OPENING,REVERSAL}';
+    targets CONSTANT text[] := '{user_stat,user_record,user_activity,worker_stat,worker_contributions,worker_fulfilments}';
     current_mode CONSTANT text := kudos_mode();
     key text; principal text; id uuid; digest bytea; unknown text;
     replay kudos_receipt;
@@ -307,35 +280,55 @@ BEGIN
         replay := kudos_find_replay(id, digest, current_mode);
         IF replay IS NOT NULL THEN RETURN replay; END IF;
     END IF;
-    -- The plain case in one statement; everything else (metadata, shadow mode, what is wrong) the long way.
-    IF current_mode = 'ledger' AND event -> 'metadata' IS NULL AND kudos_is_plain(event) THEN
+    -- The plain case in one statement, which stores nothing when a line isn't plain; everything else (metadata, details,
+    -- external ids, shadow mode, what is wrong) the long way.
+    IF current_mode = 'ledger' AND event -> 'metadata' IS NULL
+       AND coalesce(length(event ->> 'wp_type') BETWEEN 1 AND 20 AND event ->> 'wp_type' !~ '[\x01-\x1f\x7f]', true) THEN
         -- The transaction id comes before the sequence number: see kudos_assign_transaction_id.
         PERFORM pg_current_xact_id();
-        WITH header AS (
-            INSERT INTO kudos_events (event_id, job_id, wp_type, request_digest, posting_count)
-            VALUES (id, (event ->> 'job_id')::uuid, event ->> 'wp_type', digest,
-                    jsonb_array_length(coalesce(event -> 'postings', '[]'))
-                        + jsonb_array_length(coalesce(event -> 'statistics', '[]')))
-            ON CONFLICT (event_id) DO NOTHING RETURNING seq
-        ), currency AS (
-            INSERT INTO kudos_postings (event_seq, line, entry_type, user_id, escrow, amount, detail)
-            SELECT h.seq, x.line, x.entry_type, x."user", coalesce(x.escrow, false), x.amount, x.detail
-            FROM header h CROSS JOIN
-                 ROWS FROM (jsonb_to_recordset(event -> 'postings')
-                            AS (entry_type kudos_entry_type, "user" integer, escrow boolean, amount numeric, detail jsonb))
+        WITH p AS MATERIALIZED (
+            SELECT x.*, x.entry_type = ANY (types) AND x.escrow IS NULL AND x.detail IS NULL AND kudos_is_amount(x.amount)
+                        AND x.amount::text ~ '[1-9]' AND x."user" ~ '^-?[0-9]{1,9}$'
+                        AND (SELECT u.id FROM users u WHERE u.id = CASE WHEN x."user" ~ '^-?[0-9]{1,9}$'
+                                                                               THEN x."user"::integer END) IS NOT NULL AS plain
+            FROM ROWS FROM (jsonb_to_recordset(event -> 'postings')
+                            AS (entry_type text, "user" text, escrow text, amount jsonb, detail jsonb))
                  WITH ORDINALITY AS x(entry_type, "user", escrow, amount, detail, line)
-        ), counted AS (
-            INSERT INTO kudos_stat_postings (event_seq, line, entry_type, unit, target, user_id, worker_user_id, worker_id,
-                                             team_id, amount, stat_action, record, detail)
-            SELECT h.seq, jsonb_array_length(coalesce(event -> 'postings', '[]')) + x.line, x.entry_type, x.unit,
-                   kudos_classify(x.entry_type::text, x.stat_action, x.record, x.unit::text, x."user" IS NOT NULL)::kudos_target,
-                   x."user", x.worker_user, x.worker, x.team, x.amount, x.stat_action, x.record, x.detail
-            FROM header h CROSS JOIN
-                 ROWS FROM (jsonb_to_recordset(event -> 'statistics')
-                            AS (entry_type kudos_entry_type, "user" integer, worker uuid, worker_user integer, team uuid,
-                                unit kudos_unit, stat_action text, record text, amount numeric, detail jsonb))
+        ), s AS MATERIALIZED (
+            SELECT x.*, t.target,
+                   x.entry_type = ANY (types) AND x.unit IN ('kudos', 'things', 'count') AND x.detail IS NULL
+                   AND kudos_is_amount(x.amount) AND (x."user" IS NULL) <> (x.worker IS NULL)
+                   AND (x."user" IS NULL
+                        OR (SELECT u.id FROM users u WHERE u.id = CASE WHEN x."user" ~ '^-?[0-9]{1,9}$'
+                                                                       THEN x."user"::integer END) IS NOT NULL)
+                   AND coalesce(x.worker ~ uuid_form, true) AND coalesce(x.team ~ uuid_form, true)
+                   AND coalesce(x.worker_user ~ '^-?[0-9]{1,9}$', true) AND t.target = ANY (targets) AS plain
+            FROM ROWS FROM (jsonb_to_recordset(event -> 'statistics')
+                            AS (entry_type text, "user" text, worker text, worker_user text, team text, unit text,
+                                stat_action text, record text, amount jsonb, detail jsonb))
                  WITH ORDINALITY AS x(entry_type, "user", worker, worker_user, team, unit, stat_action, record, amount,
                                       detail, line)
+            CROSS JOIN LATERAL (SELECT kudos_classify(x.entry_type, x.stat_action, x.record, x.unit,
+                                                      x."user" IS NOT NULL) AS target) t
+        ), header AS (
+            INSERT INTO kudos_events (event_id, job_id, wp_type, request_digest, posting_count)
+            SELECT id, (event ->> 'job_id')::uuid, event ->> 'wp_type', digest, a.lines + b.lines
+            FROM (SELECT count(*) AS lines, coalesce(bool_and(plain), true) AS plain,
+                         coalesce(sum(CASE WHEN plain THEN (amount #>> '{}')::numeric END), 0) AS total FROM p) a,
+                 (SELECT count(*) AS lines, coalesce(bool_and(plain), true) AS plain FROM s) b
+            WHERE a.plain AND b.plain AND a.total = 0 AND a.lines + b.lines BETWEEN 1 AND 1000
+            ON CONFLICT (event_id) DO NOTHING RETURNING seq
+        ), currency AS (
+            INSERT INTO kudos_postings (event_seq, line, entry_type, user_id, escrow, amount)
+            SELECT h.seq, p.line, p.entry_type::kudos_entry_type, p."user"::integer, false, (p.amount #>> '{}')::numeric
+            FROM header h CROSS JOIN p
+        ), counted AS (
+            INSERT INTO kudos_stat_postings (event_seq, line, entry_type, unit, target, user_id, worker_user_id, worker_id,
+                                             team_id, amount, stat_action, record)
+            SELECT h.seq, (SELECT count(*) FROM p) + s.line, s.entry_type::kudos_entry_type, s.unit::kudos_unit,
+                   s.target::kudos_target, s."user"::integer, s.worker_user::integer, s.worker::uuid, s.team::uuid,
+                   (s.amount #>> '{}')::numeric, s.stat_action, s.record
+            FROM header h CROSS JOIN s
         )
         SELECT seq INTO new_seq FROM header;
         IF new_seq IS NOT NULL THEN RETURN ROW(id, new_seq, current_mode, false)::kudos_receipt; END IF;
