@@ -15,31 +15,31 @@
 namespace kudos {
 
 struct NewUser {
-  std::string external_id;                  // unique; how later calls find the user
+  std::string external_id = {};                  // unique; how later calls find the user
   std::string account_class = "standard";   // a row of kudos_account_policies
-  std::optional<Total> floor_override;
+  std::optional<Total> floor_override = {};
   bool trusted = false;
-  std::optional<UserId> id;                 // fix the number, e.g. 0 for the anonymous user
+  std::optional<UserId> id = {};                 // fix the number, e.g. 0 for the anonymous user
 };
 
 struct NewTeam {
-  Uuid id;
-  std::string name;
-  UserRef owner;
+  Uuid id = {};
+  std::string name = {};
+  UserRef owner = {};
 };
 
 struct NewWorker {
-  Uuid id;
-  std::string name;
-  UserRef owner;
-  std::optional<Uuid> team;
-  std::string worker_type;  // "image", "text", "interrogation" or the host's own; at most 20 characters
+  Uuid id = {};
+  std::string name = {};
+  UserRef owner = {};
+  std::optional<Uuid> team = {};
+  std::string worker_type = {};  // "image", "text", "interrogation" or the host's own; at most 20 characters
 };
 
 // What `ensure_users_reporting` found or made.
 struct EnsuredUser {
   UserId id;
-  std::string account_class;  // as stored
+  std::string account_class = {};  // as stored
   bool created = false;       // by this call; false: it was there, or another transaction made it meanwhile
 };
 

@@ -55,8 +55,8 @@ class Session {
 
 // What an emitted command left behind.
 struct Receipt {
-  Uuid event_id;
-  EventSeq seq;           // 0 when nothing was stored
+  Uuid event_id = {};
+  EventSeq seq = {};           // 0 when nothing was stored
   bool replayed = false;  // the key had been used for the same request: this is the first result
   bool stored = true;     // false for a fake job, which leaves nothing
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <filesystem>
 #include <fmt/core.h>
 #include <vector>
 
@@ -86,6 +87,15 @@ std::string check_schema(const std::string& text) {
   if (text.size() > kLongestIdentifier)
     return "the name has " + std::to_string(text.size()) + " bytes; 1 to 63 are allowed";
   return check_filled(text);
+}
+
+std::string check_path(const std::string& text) { return text.empty() ? "the value is empty" : ""; }
+
+Status refuse_stream(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_other(std::filesystem::status(path, ignored))) return {};
+  return fail(ErrorCode::file_unreadable, path + " is a pipe or device, which can't be read twice",
+              "Save it to a file first.");
 }
 
 void report_usage(const CLI::App& app, const CLI::ParseError& error) {

@@ -22,6 +22,12 @@ std::string check_filled(const std::string& text);
 // As `check_filled`, and at most the 63 bytes to which PostgreSQL would cut the name.
 std::string check_schema(const std::string& text);
 
+// Not empty; a path may have any other bytes.
+std::string check_path(const std::string& text);
+
+// For a file that is read more than once: refuses a pipe or device (file_unreadable).
+Status refuse_stream(const std::string& path);
+
 // Prints what is wrong and which --help tells more, on stderr.
 void report_usage(const CLI::App& app, const CLI::ParseError& error);
 

@@ -59,7 +59,15 @@ void add_mode(CLI::App& app, const Globals& globals, Run& run);
 void add_replay(CLI::App& app, const Globals& globals, Run& run);
 void add_user(CLI::App& app, const Globals& globals, Run& run);
 void add_balance(CLI::App& app, const Globals& globals, Run& run);
-void add_credits(CLI::App& app, const Globals& globals, Run& run);  // topup, award
+void add_user_erase(CLI::App& user, const Globals& globals, Run& run);  // below `user`
+void add_worker(CLI::App& app, const Globals& globals, Run& run);
+void add_team(CLI::App& app, const Globals& globals, Run& run);
+void add_changes(CLI::App& app, const Globals& globals, Run& run);  // topup, award, adjust, opening, style
+void add_charge(CLI::App& app, const Globals& globals, Run& run);
+void add_settle(CLI::App& app, const Globals& globals, Run& run);
+void add_uptime(CLI::App& app, const Globals& globals, Run& run);
+void add_grant(CLI::App& app, const Globals& globals, Run& run);
+void add_import(CLI::App& app, const Globals& globals, Run& run);
 void add_event(CLI::App& app, const Globals& globals, Run& run);
 void add_top(CLI::App& app, const Globals& globals, Run& run);
 

@@ -65,24 +65,40 @@ boost::json::value optional_json(const std::string& text) {
   return boost::json::parse(text);
 }
 
+boost::json::value optional_digest(const std::optional<Digest>& digest) {
+  return optional_text(digest ? to_hex(*digest) : std::string());
+}
+
+// `detail` for reading; `detail_text` as PostgreSQL writes it, which is what the hash covers.
 boost::json::object to_json(const Posting& posting) {
-  return {
-      {"line", posting.line},     {"entry_type", label(posting.entry_type)}, {"user_id", posting.user.value},
-      {"escrow", posting.escrow}, {"amount", posting.amount.to_string()},    {"detail", optional_json(posting.detail)}};
+  boost::json::object object{{"line", posting.line},
+                             {"entry_type", label(posting.entry_type)},
+                             {"user_id", posting.user.value},
+                             {"escrow", posting.escrow},
+                             {"amount", posting.amount.to_string()},
+                             {"hold_id", nullptr},
+                             {"detail", optional_json(posting.detail)},
+                             {"detail_text", optional_text(posting.detail)}};
+  if (posting.hold_id) object["hold_id"] = *posting.hold_id;
+  return object;
 }
 
 boost::json::object to_json(const StatPosting& statistic) {
-  return {{"line", statistic.line},
-          {"entry_type", label(statistic.entry_type)},
-          {"user_id", optional_user(statistic.user)},
-          {"worker_user_id", optional_user(statistic.worker_user)},
-          {"worker_id", optional_named(statistic.worker)},
-          {"team_id", optional_named(statistic.team)},
-          {"amount", statistic.amount.to_string()},
-          {"unit", label(statistic.unit)},
-          {"stat_action", statistic.stat_action},
-          {"record", statistic.record},
-          {"detail", optional_json(statistic.detail)}};
+  boost::json::object object{{"line", statistic.line},
+                             {"entry_type", label(statistic.entry_type)},
+                             {"unit", label(statistic.unit)},
+                             {"target", nullptr},
+                             {"user_id", optional_user(statistic.user)},
+                             {"worker_user_id", optional_user(statistic.worker_user)},
+                             {"worker_id", optional_named(statistic.worker)},
+                             {"team_id", optional_named(statistic.team)},
+                             {"amount", statistic.amount.to_string()},
+                             {"stat_action", statistic.stat_action},
+                             {"record", statistic.record},
+                             {"detail", optional_json(statistic.detail)},
+                             {"detail_text", optional_text(statistic.detail)}};
+  if (statistic.target) object["target"] = label(*statistic.target);
+  return object;
 }
 
 }  // namespace
@@ -110,6 +126,8 @@ boost::json::object to_json(const store::EventRow& row) {
                              {"created", event.created.to_string()},
                              {"job_id", optional_named(event.job_id)},
                              {"wp_type", optional_text(event.wp_type)},
+                             {"request_digest", optional_digest(event.request_digest)},
+                             {"metadata_hash", optional_digest(event.metadata_hash)},
                              {"inline", event.applied_inline},
                              {"fold", nullptr},
                              {"folded_at", optional_named(row.folded_at)},

@@ -1,8 +1,8 @@
 // Emitting one command from the command line: transaction, dry run, answer.
 #pragma once
 
+#include <boost/json/fwd.hpp>
 #include <string>
-#include <vector>
 
 #include "cli/command.h"
 #include "kudos/commands.h"
@@ -16,12 +16,21 @@ struct ChangeOptions {
   bool dry_run = false;
 
   void declare(CLI::App& command);
+  // The same without --key.
+  void declare_keyless(CLI::App& command);
   EventOptions event_options() const;
 };
 
+// Options that several of them have: --reason, kept as detail; --type, of work.
+void declare_reason(CLI::App& command, std::string& reason);
+void declare_type(CLI::App& command, std::string& type, const std::string& what);
+
 // Emits `command` in a transaction of its own and prints what came of it. With a dry run the postings and the resulting
-// balances of `users` are shown and nothing is committed.
-Result<int> issue(const Globals& globals, const ChangeOptions& change, const Command& command,
-                  const std::vector<UserRef>& users);
+// balances of all who take part are shown and nothing is committed.
+Result<int> issue(const Globals& globals, const ChangeOptions& change, const Command& command);
+
+boost::json::object receipt_to_json(const Receipt& receipt);
+// "event …", for people.
+std::string describe(const Receipt& receipt);
 
 }  // namespace kudos::cli

@@ -31,7 +31,7 @@ void add_global_options(CLI::App& app, kudos::cli::Globals& globals) {
                   ->check(check_filled);
   app.add_option("--data-dir", globals.data_dir, "Directory of the private PostgreSQL")
       ->option_text("DIR")
-      ->check([](const std::string& text) { return text.empty() ? "the value is empty" : ""; })
+      ->check(check_path)
       ->excludes(url);
   app.add_option("--schema", globals.schema, "Schema of the ledger")->option_text("NAME=public")->check(check_schema);
   app.set_version_flag("--version", "kudos " KUDOS_VERSION);
@@ -39,8 +39,9 @@ void add_global_options(CLI::App& app, kudos::cli::Globals& globals) {
 
 void add_commands(CLI::App& app, const kudos::cli::Globals& globals, kudos::cli::Run& run) {
   using namespace kudos::cli;
-  for (const auto add : {add_up, add_migrate, add_projector, add_status, add_drain, add_mode, add_replay, add_user,
-                         add_balance, add_credits, add_event, add_top})
+  for (const auto add : {add_up, add_migrate, add_projector, add_status, add_drain, add_mode, add_user, add_worker,
+                         add_team, add_balance, add_top, add_changes, add_charge, add_settle, add_uptime, add_grant,
+                         add_event, add_import, add_replay})
     add(app, globals, run);
   mention_global_options(app);
   app.footer(kFooter);  // after them: a command made later would inherit it

@@ -1,5 +1,4 @@
 // replay: settles a recording of real jobs, folding along.
-#include <filesystem>
 #include <fmt/core.h>
 
 #include "base/try.h"
@@ -31,12 +30,7 @@ struct Options {
 using Reader = std::unique_ptr<sim::TraceReader>;
 
 Result<Reader> open_reader(const Options& options) {
-  std::error_code ignored;
-  const auto status = std::filesystem::status(options.file, ignored);
-  // It's read three times: for its digest, for bad rows, for its jobs.
-  if (std::filesystem::is_other(status))
-    return fail(ErrorCode::file_unreadable, options.file + " is a pipe or device, which can't be read twice",
-                "Save it to a file first.");
+  KUDOS_TRY(refuse_stream(options.file));  // for its digest, for bad rows, for its jobs
   KUDOS_ASSIGN(const auto format, sim::parse_trace_format(options.format));
   return sim::open_trace(options.file, format, {.one_in = options.one_in});
 }
@@ -150,10 +144,7 @@ Result<int> replay(const Globals& globals, const Options& options) {
 void add_replay(CLI::App& app, const Globals& globals, Run& run) {
   auto options = std::make_shared<Options>();
   auto* command = app.add_subcommand("replay", "Settle the jobs of a recording");
-  command->add_option("file", options->file, "The recording")
-      ->option_text("FILE")
-      ->required()
-      ->check([](const std::string& text) { return text.empty() ? "the value is empty" : ""; });
+  command->add_option("file", options->file, "The recording")->option_text("FILE")->required()->check(check_path);
   command->add_option("--format", options->format, "Of the recording; required")
       ->option_text("slurm|azure-llm|servegen")
       ->required()

@@ -34,25 +34,14 @@ Result<NewUser> parse(const CreateOptions& options) {
   return user;
 }
 
-Status refuse_existing(db::Connection& connection, const NewUser& user) {
-  const auto existing = store::read_user(connection, UserRef::external(user.external_id));
-  if (existing)
-    return fail(ErrorCode::already_exists,
-                "user ext:" + user.external_id + " exists already, with number " + std::to_string(existing->id.value));
-  if (existing.error().code != ErrorCode::unknown_user) return std::unexpected(existing.error());
-  if (!user.id || !store::read_user(connection, UserRef::number(*user.id))) return {};
-  return fail(ErrorCode::already_exists, "user " + std::to_string(user.id->value) + " exists already");
-}
-
 Result<int> create(const Globals& globals, const CreateOptions& options) {
   KUDOS_ASSIGN(const NewUser user, parse(options));
   KUDOS_ASSIGN(auto connection, connect(globals));
-  KUDOS_TRY(refuse_existing(connection, user));
   KUDOS_ASSIGN(auto session, Session::attach(connection.raw(), {.schema = globals.schema}));
   KUDOS_TRY(connection.execute(db::kBegin));
-  KUDOS_ASSIGN(const auto ids, ensure_users(session, std::span(&user, 1)));
+  KUDOS_ASSIGN(const UserId id, create_user(session, user));
   KUDOS_TRY(connection.execute(db::kCommit));
-  KUDOS_ASSIGN(const auto row, store::read_user(connection, UserRef::number(ids.front())));
+  KUDOS_ASSIGN(const auto row, store::read_user(connection, UserRef::number(id)));
   print_user(row, globals.json);
   return kDone;
 }
@@ -97,11 +86,12 @@ void add_show(CLI::App& app, const Globals& globals, Run& run) {
 }  // namespace
 
 void add_user(CLI::App& app, const Globals& globals, Run& run) {
-  auto* command = app.add_subcommand("user", "Create and show users");
+  auto* command = app.add_subcommand("user", "Create, show and erase users");
   command->require_subcommand(1);
   command->footer("Examples:\n  kudos user create alice\n  kudos user show ext:alice");
   add_create(*command, globals, run);
   add_show(*command, globals, run);
+  add_user_erase(*command, globals, run);
 }
 
 }  // namespace kudos::cli

@@ -59,15 +59,22 @@ boost::json::object to_json(const store::UserRow& user) {
 
 void print_balance(const store::UserRow& user, bool json) {
   if (json) return print_json(balance_to_json(user));
+  print_balances(std::span(&user, 1));
+}
+
+void print_balances(std::span<const store::UserRow> users) {
   Table table({{"user", Align::right},
                {"name"},
                {"kudos", Align::right},
-               {"in evaluation", Align::right},
                {"queued", Align::right},
                {"effective", Align::right},
+               {"in evaluation", Align::right},
+               {"queued there", Align::right},
                {"floor", Align::right}});
-  table.add_row({std::to_string(user.id.value), name_of(user), user.kudos.to_string(), user.escrow.to_string(),
-                 user.pending.to_string(), effective(user).to_string(), floor_text(user)});
+  for (const auto& user : users)
+    table.add_row({std::to_string(user.id.value), name_of(user), user.kudos.to_string(), user.pending.to_string(),
+                   effective(user).to_string(), user.escrow.to_string(), user.pending_escrow.to_string(),
+                   floor_text(user)});
   table.print();
 }
 

@@ -58,7 +58,7 @@ void ProjectorLoop::note_failure(const Error& error) {
     news = stats_.last_error != error.message;
     stats_.last_error = error.message;
   }
-  if (news) say("projector: " + error.to_string() + "; trying again");
+  if (news) say("projector: " + error.message + "; trying again");
 }
 
 void ProjectorLoop::note_success() {

@@ -5,6 +5,8 @@
 #include <fstream>
 #include <sys/stat.h>
 
+#include "db/connection.h"
+
 namespace kudos::testing {
 
 std::string kudos_binary() {
@@ -110,6 +112,30 @@ std::string CliTest::balance(const std::string& user, const std::string& field) 
 void CliTest::create(const std::string& name) {
   const Outcome outcome = kudos({"user", "create", name});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
+}
+
+std::string CliTest::create_worker(const std::string& name, const std::string& owner, Arguments more) {
+  more.insert(more.begin(), {"worker", "create", name, "--owner", owner});
+  return std::string(json(more).at("worker_id").as_string());
+}
+
+std::string CliTest::create_team(const std::string& name, const std::string& owner) {
+  return std::string(json({"team", "create", name, "--owner", owner}).at("team_id").as_string());
+}
+
+boost::json::object CliTest::leader(const std::string& board, const std::string& id) {
+  EXPECT_EQ(kudos({"drain"}).code, 0);
+  for (const auto& entry : json({"top", board, "--limit", "1000"}).as_array())
+    if (entry.at("id").as_string() == id) return entry.as_object();
+  ADD_FAILURE() << board << " has no " << id;
+  return {{"kudos", ""}, {"contributions", ""}, {"fulfilments", ""}};
+}
+
+void CliTest::sql(const std::string& script) {
+  auto connection = db::Connection::open(server().conninfo());
+  ASSERT_TRUE(connection.has_value()) << connection.error().to_string();
+  const auto status = connection->run_script(script);
+  ASSERT_TRUE(status.has_value()) << status.error().to_string();
 }
 
 }  // namespace kudos::testing

@@ -58,6 +58,13 @@ class CliTest : public ::testing::Test {
   // Folds everything; then the field "kudos" (or another) of the user's balance.
   static std::string balance(const std::string& user, const std::string& field = "kudos");
   static void create(const std::string& name);
+  // Creates a worker (or team) of that owner; its id.
+  static std::string create_worker(const std::string& name, const std::string& owner, Arguments more = {});
+  static std::string create_team(const std::string& name, const std::string& owner);
+  // The entry of a leaderboard by id; fails the test when it isn't there.
+  static boost::json::object leader(const std::string& board, const std::string& id);
+  // Runs SQL in the ledger's database, as its owner.
+  static void sql(const std::string& script);
 
   ScratchDirectory files_;
 };

@@ -8,10 +8,36 @@ using CliUsageTest = CliTest;
 using Out = ProcessOptions::Out;
 
 TEST_F(CliUsageTest, EveryCommandHasHelpWithAnExample) {
-  const std::vector<Arguments> commands = {
-      {},         {"up"},   {"migrate"},        {"projector"},    {"status"},  {"drain"}, {"mode"},
-      {"replay"}, {"user"}, {"user", "create"}, {"user", "show"}, {"balance"}, {"topup"}, {"award"},
-      {"event"},  {"top"},  {"event", "show"}};
+  const std::vector<Arguments> commands = {{},
+                                           {"up"},
+                                           {"migrate"},
+                                           {"projector"},
+                                           {"status"},
+                                           {"drain"},
+                                           {"mode"},
+                                           {"replay"},
+                                           {"user"},
+                                           {"user", "create"},
+                                           {"user", "show"},
+                                           {"balance"},
+                                           {"topup"},
+                                           {"award"},
+                                           {"event"},
+                                           {"top"},
+                                           {"event", "show"},
+                                           {"adjust"},
+                                           {"opening"},
+                                           {"style"},
+                                           {"charge"},
+                                           {"settle"},
+                                           {"uptime"},
+                                           {"grant"},
+                                           {"import"},
+                                           {"worker"},
+                                           {"worker", "create"},
+                                           {"team"},
+                                           {"team", "create"},
+                                           {"user", "erase"}};
   for (Arguments arguments : commands) {
     SCOPED_TRACE(::testing::PrintToString(arguments));
     arguments.push_back("--help");
@@ -31,7 +57,7 @@ TEST_F(CliUsageTest, WrongCommandLines) {
   } cases[] = {
       {{}, "a command is missing"},
       {{"frobnicate"}, "there is no command 'frobnicate'"},
-      {{"user"}, "a command is missing; kudos user has create, show"},
+      {{"user"}, "a command is missing; kudos user has create, show, erase"},
       {{"user", "frobnicate"}, "there is no command 'frobnicate'"},
       {{"balance"}, "user is required"},
       {{"topup", "ext:a"}, "amount is required"},
@@ -47,6 +73,16 @@ TEST_F(CliUsageTest, WrongCommandLines) {
       {{"user", "create", "a", "--id", "-1"}, "--id"},
       {{"user", "create", "a", "--id", "99999999999"}, "--id"},
       {{"user", "create", "a", "--floor="}, "--floor"},
+      {{"adjust", "ext:a"}, "amount is required"},
+      {{"adjust", "ext:a", "-x"}, "there is no option -x"},
+      {{"topup", "ext:a", "1", "--reason", "x"}, "there is no option --reason"},
+      {{"opening", "ext:a", "1", "--type", "x"}, "there is no option --type"},
+      {{"settle", "--requester", "ext:a", "--cost", "1"}, "--worker is required"},
+      {{"settle", "--requester", "ext:a", "--worker", "w", "--cost", "1", "--outcome", "lost"}, "lost not in"},
+      {{"grant", "ext:a", "--key", "k"}, "there is no option --key"},
+      {{"worker", "create", "w"}, "--owner is required"},
+      {{"team"}, "a command is missing; kudos team has create"},
+      {{"import"}, "file is required"},
       {{"replay", "f"}, "--format is required"},
       {{"replay", "f", "--format", "excel"}, "excel not in"},
       {{"replay", "f", "--format", "servegen", "--one-in", "0"}, "--one-in"},
@@ -58,6 +94,11 @@ TEST_F(CliUsageTest, WrongCommandLines) {
 TEST_F(CliUsageTest, EmptyValuesAreRefused) {
   for (const Arguments& arguments : std::vector<Arguments>{{"topup", "ext:a", "1", "--key", ""},
                                                            {"topup", "ext:a", "1", "--metadata", ""},
+                                                           {"adjust", "ext:a", "1", "--reason", ""},
+                                                           {"charge", "ext:a", "1", "--to", ""},
+                                                           {"grant", "ext:a", "--monthly", ""},
+                                                           {"team", "create", "t", "--owner", "1", "--id", ""},
+                                                           {"import", ""},
                                                            {"replay", "", "--format", "slurm"},
                                                            {"status", "--database-url", ""},
                                                            {"status", "--data-dir", ""},
