@@ -7,6 +7,7 @@
 CREATE OR REPLACE FUNCTION kudos_fail(name text, message text, hint text DEFAULT '') RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
+    IF hint = '' THEN RAISE EXCEPTION '%: %', name, message USING ERRCODE = 'KD001'; END IF;
     RAISE EXCEPTION '%: %', name, message USING ERRCODE = 'KD001', HINT = hint;
 END $$;
 
@@ -130,6 +131,17 @@ BEGIN
                                                      coalesce(octet_length(value), 0), max_bytes));
     ELSIF value ~ '[\x01-\x1f\x7f]' THEN
         PERFORM kudos_fail('invalid_request', what || ' has control characters');
+    END IF;
+END $$;
+
+-- The kind of work: at most 20 characters.
+CREATE OR REPLACE FUNCTION kudos_check_type(wp_type text) RETURNS void
+    LANGUAGE plpgsql SET search_path = @schema@, pg_temp AS $$
+BEGIN
+    IF wp_type IS NULL THEN RETURN; END IF;
+    PERFORM kudos_check_name(wp_type, 'the work type', 80);
+    IF length(wp_type) > 20 THEN
+        PERFORM kudos_fail('invalid_request', format('the work type has %s characters; at most 20 are allowed', length(wp_type)));
     END IF;
 END $$;
 

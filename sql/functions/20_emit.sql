@@ -61,11 +61,16 @@ CREATE OR REPLACE FUNCTION kudos_amount_defect(amount jsonb) RETURNS text LANGUA
         END
 $$;
 
+-- The entry types that a caller may use; the others are the ledger's own.
+CREATE OR REPLACE FUNCTION kudos_callers_types() RETURNS text[] LANGUAGE sql IMMUTABLE AS $$
+    SELECT '{GENERATION,UPTIME_REWARD,TRANSFER,ADMIN_ADJUSTMENT,AWARD,STYLE_REWARD,CHARGE,TOPUP,OPENING}'::text[]
+$$;
+
 -- The number of a user given as 17, "17" or "ext:alice"; NULL when there is none.
 CREATE OR REPLACE FUNCTION kudos_user_id(reference text) RETURNS integer
     LANGUAGE plpgsql STABLE STRICT SET search_path = @schema@, pg_temp AS $$
 BEGIN
-    IF reference ~ '^-?[0-9]{1,9}$' THEN RETURN (SELECT id FROM users WHERE id = reference::integer); END IF;
+    IF reference ~ '^-?[0-9]{1,10}$' THEN RETURN (SELECT id FROM users WHERE id = reference::bigint); END IF;
     IF reference LIKE 'ext:%' THEN RETURN (SELECT id FROM users WHERE external_id = substr(reference, 5)); END IF;
     RETURN NULL;
 END $$;
@@ -81,7 +86,7 @@ END $$;
 CREATE OR REPLACE FUNCTION kudos_read_postings(lines jsonb) RETURNS kudos_postings[]
     LANGUAGE plpgsql STABLE SET search_path = @schema@, pg_temp AS $$
 DECLARE
-    types CONSTANT text[] := enum_range(NULL::kudos_entry_type)::text[];
+    types CONSTANT text[] := kudos_callers_types();
     rows kudos_postings[];
     defect text;
     total numeric;
@@ -119,7 +124,7 @@ END $$;
 CREATE OR REPLACE FUNCTION kudos_read_statistics(lines jsonb, lines_before integer) RETURNS kudos_stat_postings[]
     LANGUAGE plpgsql STABLE SET search_path = @schema@, pg_temp AS $$
 DECLARE
-    types CONSTANT text[] := enum_range(NULL::kudos_entry_type)::text[];
+    types CONSTANT text[] := kudos_callers_types() || '{STAT_RECORD,STAT_CONTRIBUTION,STAT_ACTIVITY}';
     uuid_form CONSTANT text := '^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$';
     rows kudos_stat_postings[];
     defect text;
@@ -146,7 +151,8 @@ BEGIN
             THEN format('invalid_request: statistic %s lacks stat_action or record', x.line)
         WHEN (x."user" IS NULL) = (x.worker IS NULL)
             THEN format('invalid_request: statistic %s names not exactly one of user and worker', x.line)
-        WHEN x.worker !~ uuid_form OR x.team !~ uuid_form OR x.worker_user !~ '^-?[0-9]{1,9}$'
+        WHEN x.worker !~ uuid_form OR x.team !~ uuid_form OR x.worker_user !~ '^-?[0-9]{1,10}$'
+             OR CASE WHEN x.worker_user ~ '^-?[0-9]{1,10}$' THEN x.worker_user::bigint <> x.worker_user::bigint % 2147483648 END
             THEN format('invalid_request: statistic %s has a malformed worker, worker_user or team', x.line)
         WHEN jsonb_typeof(x.detail) NOT IN ('object', 'null') OR octet_length(x.detail::text) > 2048
             THEN format('invalid_request: the detail of statistic %s is not an object of at most 2 KB', x.line)
@@ -156,6 +162,7 @@ BEGIN
             THEN format('invalid_statistic: statistic %s (''%s'', ''%s'') would be set aside: %s', lines_before + x.line,
                         x.stat_action, x.record, c.target)
         WHEN x."user" IS NOT NULL AND who.id IS NULL THEN format('unknown_user: there is no user %s', x."user")
+        WHEN who.id IN (-1, -2) THEN format('system_account: statistic %s is of a system account', x.line)
         END AS defect OFFSET 0) d;
     IF defect IS NOT NULL THEN PERFORM kudos_refuse_defect(defect); END IF;
     RETURN coalesce(rows, '{}');
@@ -190,8 +197,8 @@ BEGIN
     IF lines > 1000 THEN
         PERFORM kudos_fail('too_many_postings', format('the event has %s postings; at most 1000 are allowed', lines));
     END IF;
-    IF wp_type IS NOT NULL THEN PERFORM kudos_check_name(wp_type, 'the work type', 20); END IF;
-    IF mode = 'shadow' AND project THEN
+    PERFORM kudos_check_type(wp_type);
+    IF mode = 'shadow' AND coalesce(project, true) THEN
         PERFORM kudos_fail('shadow_mode_unsupported', 'the ledger is in shadow mode',
             'A caller that keeps its own inline code says so with project => false; else switch with `kudos mode ledger`.');
     END IF;
@@ -229,7 +236,7 @@ CREATE OR REPLACE FUNCTION kudos_store_document(event jsonb, id uuid, digest byt
 DECLARE
     postings kudos_postings[] := kudos_read_postings(coalesce(event -> 'postings', '[]'));
 BEGIN
-    RETURN kudos_store(id, digest, mode, project, (event ->> 'job_id')::uuid, event ->> 'wp_type', event -> 'metadata',
+    RETURN kudos_store(id, digest, mode, project, (event ->> 'job_id')::uuid, event ->> 'wp_type', nullif(event -> 'metadata', 'null'),
                        postings, kudos_read_statistics(coalesce(event -> 'statistics', '[]'), cardinality(postings)));
 END $$;
 
@@ -243,7 +250,8 @@ CREATE OR REPLACE FUNCTION kudos_emit(event jsonb, project boolean DEFAULT true)
     LANGUAGE plpgsql SET search_path = @schema@, pg_temp AS $$
 DECLARE
     uuid_form CONSTANT text := '^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$';
-    types CONSTANT text[] := '{GENERATION,UPTIME_REWARD,EVALUATION_PROMOTION,TRANSFER,ADMIN_ADJUSTMENT,AWARD,STYLE_REWARD,STAT_RECORD,STAT_CONTRIBUTION,STAT_ACTIVITY,FLOOR_ADJUSTMENT,RECONCILIATION,CHARGE,TOPUP,OPENING,REVERSAL}';
+    types CONSTANT text[] := kudos_callers_types();
+    stat_types CONSTANT text[] := '{STAT_RECORD,STAT_CONTRIBUTION,STAT_ACTIVITY}';
     targets CONSTANT text[] := '{user_stat,user_record,user_activity,worker_stat,worker_contributions,worker_fulfilments}';
     current_mode CONSTANT text := kudos_mode();
     key text; principal text; id uuid; digest bytea; unknown text;
@@ -259,8 +267,20 @@ BEGIN
         PERFORM kudos_fail('invalid_request', format('the event has an unknown field "%s"', unknown));
     END IF;
     IF jsonb_typeof(event -> 'postings') <> 'array' OR jsonb_typeof(event -> 'statistics') <> 'array'
-       OR event @? '$.postings[*] ? (@.type() != "object")' OR event @? '$.statistics[*] ? (@.type() != "object")' THEN
+       OR event @? 'strict $.postings[*] ? (@.type() != "object")'
+       OR event @? 'strict $.statistics[*] ? (@.type() != "object")' THEN
         PERFORM kudos_fail('invalid_request', 'postings and statistics are arrays of objects');
+    END IF;
+    IF EXISTS (SELECT FROM jsonb_array_elements(event -> 'postings') AS line
+               WHERE line - '{entry_type,user,escrow,amount,detail}'::text[] <> '{}'
+               UNION ALL SELECT FROM jsonb_array_elements(event -> 'statistics') AS line
+               WHERE line - '{entry_type,user,worker,worker_user,team,unit,stat_action,record,amount,detail}'::text[] <> '{}') THEN
+        PERFORM kudos_fail('invalid_request', 'a posting or statistic has an unknown field',
+            'Postings know entry_type, user, escrow, amount, detail; statistics entry_type, user, worker, worker_user, team, unit, stat_action, record, amount, detail.');
+    END IF;
+    -- Ids made from a name are version 5: they belong to keys and to the ledger's own events.
+    IF substr(event ->> 'event_id', 15, 1) = '5' THEN
+        PERFORM kudos_fail('invalid_request', 'event_id is a version-5 UUID', 'Use a random one (version 7), or a key.');
     END IF;
     IF event ->> 'job_id' !~ uuid_form OR event ->> 'event_id' !~ uuid_form THEN
         PERFORM kudos_fail('invalid_request', 'job_id and event_id are UUIDs');
@@ -282,27 +302,27 @@ BEGIN
     END IF;
     -- The plain case in one statement, which stores nothing when a line isn't plain; everything else (metadata, details,
     -- external ids, shadow mode, what is wrong) the long way.
-    IF current_mode = 'ledger' AND event -> 'metadata' IS NULL
+    IF current_mode = 'ledger' AND event ->> 'metadata' IS NULL
        AND coalesce(length(event ->> 'wp_type') BETWEEN 1 AND 20 AND event ->> 'wp_type' !~ '[\x01-\x1f\x7f]', true) THEN
         -- The transaction id comes before the sequence number: see kudos_assign_transaction_id.
         PERFORM pg_current_xact_id();
         WITH p AS MATERIALIZED (
             SELECT x.*, x.entry_type = ANY (types) AND x.escrow IS NULL AND x.detail IS NULL AND kudos_is_amount(x.amount)
-                        AND x.amount::text ~ '[1-9]' AND x."user" ~ '^-?[0-9]{1,9}$'
-                        AND (SELECT u.id FROM users u WHERE u.id = CASE WHEN x."user" ~ '^-?[0-9]{1,9}$'
-                                                                               THEN x."user"::integer END) IS NOT NULL AS plain
+                        AND x.amount::text ~ '[1-9]' AND x."user" ~ '^-?[0-9]{1,10}$'
+                        AND (SELECT u.id FROM users u WHERE u.id = CASE WHEN x."user" ~ '^-?[0-9]{1,10}$'
+                                                                               THEN x."user"::bigint END) IS NOT NULL AS plain
             FROM ROWS FROM (jsonb_to_recordset(event -> 'postings')
                             AS (entry_type text, "user" text, escrow text, amount jsonb, detail jsonb))
                  WITH ORDINALITY AS x(entry_type, "user", escrow, amount, detail, line)
         ), s AS MATERIALIZED (
             SELECT x.*, t.target,
-                   x.entry_type = ANY (types) AND x.unit IN ('kudos', 'things', 'count') AND x.detail IS NULL
+                   x.entry_type = ANY (types || stat_types) AND x.unit IN ('kudos', 'things', 'count') AND x.detail IS NULL
                    AND kudos_is_amount(x.amount) AND (x."user" IS NULL) <> (x.worker IS NULL)
                    AND (x."user" IS NULL
-                        OR (SELECT u.id FROM users u WHERE u.id = CASE WHEN x."user" ~ '^-?[0-9]{1,9}$'
-                                                                       THEN x."user"::integer END) IS NOT NULL)
+                        OR (SELECT u.id FROM users u WHERE u.id NOT IN (-1, -2) AND u.id = CASE WHEN x."user" ~ '^-?[0-9]{1,10}$'
+                                                                       THEN x."user"::bigint END) IS NOT NULL)
                    AND coalesce(x.worker ~ uuid_form, true) AND coalesce(x.team ~ uuid_form, true)
-                   AND coalesce(x.worker_user ~ '^-?[0-9]{1,9}$', true) AND t.target = ANY (targets) AS plain
+                   AND coalesce(x.worker_user ~ '^[0-9]{1,9}$', true) AND t.target = ANY (targets) AS plain
             FROM ROWS FROM (jsonb_to_recordset(event -> 'statistics')
                             AS (entry_type text, "user" text, worker text, worker_user text, team text, unit text,
                                 stat_action text, record text, amount jsonb, detail jsonb))
@@ -313,9 +333,9 @@ BEGIN
         ), header AS (
             INSERT INTO kudos_events (event_id, job_id, wp_type, request_digest, posting_count)
             SELECT id, (event ->> 'job_id')::uuid, event ->> 'wp_type', digest, a.lines + b.lines
-            FROM (SELECT count(*) AS lines, coalesce(bool_and(plain), true) AS plain,
+            FROM (SELECT count(*) AS lines, coalesce(bool_and(coalesce(plain, false)), true) AS plain,
                          coalesce(sum(CASE WHEN plain THEN (amount #>> '{}')::numeric END), 0) AS total FROM p) a,
-                 (SELECT count(*) AS lines, coalesce(bool_and(plain), true) AS plain FROM s) b
+                 (SELECT count(*) AS lines, coalesce(bool_and(coalesce(plain, false)), true) AS plain FROM s) b
             WHERE a.plain AND b.plain AND a.total = 0 AND a.lines + b.lines BETWEEN 1 AND 1000
             ON CONFLICT (event_id) DO NOTHING RETURNING seq
         ), currency AS (

@@ -2,19 +2,19 @@
 -- exact decimals. Each returns the event's id, its sequence number, the mode and whether it was a replay. The rules are
 -- those of src/core/produce.cc; a shared list of cases runs over both (tests/integration/surfaces_test.cc).
 
--- A user that a command names. Refuses what doesn't exist, a system account, and (when `living`) a deleted one.
-CREATE OR REPLACE FUNCTION kudos_user(reference text, living boolean DEFAULT false, OUT id integer, OUT account_class text,
+-- A user that a command names. Refuses what doesn't exist and a system account.
+CREATE OR REPLACE FUNCTION kudos_user(reference text, OUT id integer, OUT account_class text,
                                       OUT earns_spendable boolean, OUT may_owe boolean, OUT usage_multiplier numeric)
     LANGUAGE plpgsql SET search_path = @schema@, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     found_user record;
 BEGIN
-    IF reference IS NULL OR reference !~ '^(-?[0-9]{1,9}|ext:.+)$' THEN
+    IF reference IS NULL OR reference !~ '^(-?[0-9]{1,10}|ext:.+)$' THEN
         PERFORM kudos_fail('invalid_request', format('''%s'' doesn''t name a user', left(reference, 40)),
                            'Give the user''s number, or ext:NAME for an external id.');
     END IF;
-    SELECT u.id, u.account_class, u.trusted, u.deleted_at, u.usage_multiplier, p.shortfall INTO found_user
+    SELECT u.id, u.account_class, u.trusted, u.usage_multiplier, p.shortfall INTO found_user
         FROM users u JOIN kudos_account_policies p ON p.account_class = u.account_class
         WHERE u.id = kudos_user_id(reference);
     IF NOT FOUND THEN
@@ -23,14 +23,20 @@ BEGIN
     ELSIF found_user.id IN (-1, -2) THEN
         PERFORM kudos_fail('system_account', format('user %s is a system account', reference),
                            'System accounts are named by the ledger only.');
-    ELSIF living AND found_user.deleted_at IS NOT NULL THEN
-        PERFORM kudos_fail('account_deleted', format('user %s is deleted', reference));
     END IF;
     id := found_user.id;
     account_class := found_user.account_class;
     earns_spendable := found_user.trusted OR found_user.account_class = 'anonymous';
     may_owe := found_user.shortfall = 'debt';
     usage_multiplier := found_user.usage_multiplier;
+END $$;
+
+CREATE OR REPLACE FUNCTION kudos_require_living(who integer) RETURNS void
+    LANGUAGE plpgsql SET search_path = @schema@, pg_temp AS $$
+BEGIN
+    IF EXISTS (SELECT FROM users WHERE id = who AND deleted_at IS NOT NULL) THEN
+        PERFORM kudos_fail('account_deleted', format('user %s is deleted', who));
+    END IF;
 END $$;
 
 CREATE OR REPLACE FUNCTION kudos_worker(worker uuid, OUT owner integer, OUT owner_earns_spendable boolean, OUT team uuid,
@@ -132,14 +138,22 @@ END $$;
 -- The common body: `request` is the canonical form behind the user's line.
 CREATE OR REPLACE FUNCTION kudos_change(kind text, entry_type text, action text, who integer, amount numeric,
                                         detail jsonb, request text, wp_type text, extra kudos_stat_postings[], key text,
-                                        principal text, metadata jsonb, project boolean, mode text)
+                                        principal text, metadata jsonb, project boolean, mode text,
+                                        owes_wrongly boolean DEFAULT false)
     RETURNS kudos_receipt LANGUAGE plpgsql SET search_path = @schema@, pg_temp AS $$
 DECLARE
     identity record;
 BEGIN
     identity := kudos_identify(kind, key, principal,
         format(E'user=%s\namount=%s\n', who, kudos_amount_text(amount)) || request, mode);
+    -- The first result stands, even where the same request would be refused today: so refusals come behind it.
     IF identity.replay IS NOT NULL THEN RETURN identity.replay; END IF;
+    PERFORM kudos_require_living(who);
+    IF owes_wrongly THEN
+        PERFORM kudos_fail('amount_not_positive',
+            format('the opening of user %s is %s; its class can''t owe', who, kudos_amount_text(amount)),
+            'Only a class whose shortfall is debt (postpaid) may open below 0.');
+    END IF;
     RETURN kudos_finish(identity.id, identity.digest, mode, project, entry_type, NULL, wp_type, metadata,
         ARRAY[kudos_line(entry_type, who, amount, detail => detail)],
         ARRAY[kudos_user_stat(entry_type, who, action, amount)] || extra);
@@ -152,7 +166,7 @@ DECLARE
     mode CONSTANT text := kudos_mode();
 BEGIN
     PERFORM kudos_check_positive(amount, 'the amount');
-    RETURN kudos_change('topup', 'TOPUP', 'topped_up', (kudos_user(account, true)).id, amount, NULL, '', NULL, '{}',
+    RETURN kudos_change('topup', 'TOPUP', 'topped_up', (kudos_user(account)).id, amount, NULL, '', NULL, '{}',
                         key, principal, metadata, project, mode);
 END $$;
 
@@ -163,7 +177,7 @@ DECLARE
     mode CONSTANT text := kudos_mode();
 BEGIN
     PERFORM kudos_check_positive(amount, 'the amount');
-    RETURN kudos_change('award', 'AWARD', 'awarded', (kudos_user(account, true)).id, amount, kudos_reason(reason),
+    RETURN kudos_change('award', 'AWARD', 'awarded', (kudos_user(account)).id, amount, kudos_reason(reason),
                         format(E'reason=%s\n', reason), NULL, '{}', key, principal, metadata, project, mode);
 END $$;
 
@@ -175,14 +189,9 @@ DECLARE
     who record;
 BEGIN
     PERFORM kudos_check_change(amount);
-    who := kudos_user(account, true);
-    IF amount < 0 AND NOT who.may_owe THEN
-        PERFORM kudos_fail('amount_not_positive',
-            format('the opening of user %s is %s; its class can''t owe', account, kudos_amount_text(amount)),
-            'Only a class whose shortfall is debt (postpaid) may open below 0.');
-    END IF;
+    who := kudos_user(account);
     RETURN kudos_change('opening', 'OPENING', 'opening', who.id, amount, NULL, '', NULL, '{}', key, principal, metadata,
-                        project, mode);
+                        project, mode, owes_wrongly => amount < 0 AND NOT who.may_owe);
 END $$;
 
 CREATE OR REPLACE FUNCTION kudos_check_change(amount numeric) RETURNS void
@@ -199,7 +208,7 @@ DECLARE
     mode CONSTANT text := kudos_mode();
 BEGIN
     PERFORM kudos_check_change(amount);
-    RETURN kudos_change('adjust', 'ADMIN_ADJUSTMENT', 'admin', (kudos_user(account, true)).id, amount,
+    RETURN kudos_change('adjust', 'ADMIN_ADJUSTMENT', 'admin', (kudos_user(account)).id, amount,
                         kudos_reason(reason), format(E'reason=%s\n', reason), NULL, '{}', key, principal, metadata,
                         project, mode);
 END $$;
@@ -213,7 +222,7 @@ DECLARE
     who integer;
 BEGIN
     PERFORM kudos_check_positive(amount, 'the amount');
-    who := (kudos_user(account, true)).id;
+    who := (kudos_user(account)).id;
     RETURN kudos_change('style', 'STYLE_REWARD', 'styled', who, amount, NULL, format(E'type=%s\n', wp_type), dimension,
                         ARRAY[kudos_user_record(who, 'STYLE', dimension, 1)], key, principal, metadata, project, mode);
 END $$;
@@ -232,11 +241,12 @@ DECLARE
 BEGIN
     PERFORM kudos_check_positive(amount, 'the amount');
     from_user := (kudos_user(payer)).id;
-    IF payee IS NOT NULL THEN to_user := (kudos_user(payee, true)).id; END IF;
+    IF payee IS NOT NULL THEN to_user := (kudos_user(payee)).id; END IF;
     IF to_user = from_user THEN PERFORM kudos_fail('invalid_request', 'payer and payee are the same user'); END IF;
     identity := kudos_identify('charge', key, principal, format(E'payer=%s\namount=%s\npayee=%s\nreason=%s\n', from_user,
         kudos_amount_text(amount), to_user, reason), mode);
     IF identity.replay IS NOT NULL THEN RETURN identity.replay; END IF;
+    PERFORM kudos_require_living(to_user);
     RETURN kudos_finish(identity.id, identity.digest, mode, project, 'CHARGE', NULL, NULL, metadata,
         ARRAY[kudos_line('CHARGE', from_user, -amount, detail => detail)]
             || CASE WHEN to_user IS NOT NULL THEN kudos_line('CHARGE', to_user, amount) END,
@@ -255,6 +265,7 @@ DECLARE
     identity record;
 BEGIN
     PERFORM kudos_check_positive(tax, 'the tax');
+    IF prompt IS NULL THEN PERFORM kudos_fail('invalid_request', 'the prompt is missing'); END IF;
     who := kudos_user(requester);
     identity := kudos_identify('tax', key, principal, format(E'requester=%s\ntax=%s\nprompt=%s\ntype=%s\n', who.id,
         kudos_amount_text(tax), prompt, wp_type), mode);
@@ -280,10 +291,10 @@ DECLARE
 BEGIN
     PERFORM kudos_check_positive(amount, 'the amount');
     identity := kudos_identify('uptime', key, principal, format(E'worker=%s\namount=%s\nbypass=%s\n', worker,
-        kudos_amount_text(amount), bypass_evaluation::text), mode);
+        kudos_amount_text(amount), coalesce(bypass_evaluation, false)::text), mode);
     IF identity.replay IS NOT NULL THEN RETURN identity.replay; END IF;
     w := kudos_worker(worker);
-    spendable := w.owner_earns_spendable OR bypass_evaluation;
+    spendable := w.owner_earns_spendable OR coalesce(bypass_evaluation, false);
     RETURN kudos_finish(identity.id, identity.digest, mode, project, 'UPTIME_REWARD', NULL, w.worker_type, metadata,
         ARRAY[kudos_line('UPTIME_REWARD', w.owner, amount, NOT spendable)],
         ARRAY[kudos_stat('UPTIME_REWARD', 'kudos', 'worker_stat', NULL, amount, 'uptime', 'worker_kudos', worker, w.owner)]
@@ -307,7 +318,9 @@ DECLARE
     made CONSTANT numeric := kudos_things(things, kind);
     escrow CONSTANT numeric := CASE WHEN w.owner_earns_spendable THEN 0 ELSE kudos_round(reward / 2) END;
     team CONSTANT uuid := CASE WHEN w.worker_type NOT IN ('text', 'interrogation') THEN w.team END;
+    usage CONSTANT numeric := kudos_round(made * round(usage_multiplier, 4));
 BEGIN
+    PERFORM kudos_check_amount(usage, 'the usage');
     RETURN kudos_finish(identity.id, identity.digest, mode, project, 'GENERATION', job_id, kind, metadata,
         ARRAY[kudos_line('GENERATION', requester, -cost), kudos_line('GENERATION', w.owner, reward - escrow),
               kudos_line('GENERATION', w.owner, escrow, true)],
@@ -319,7 +332,7 @@ BEGIN
               kudos_stat('STAT_CONTRIBUTION', 'count', 'worker_fulfilments', NULL, 1, 'fulfilment', 'fulfilments', worker, w.owner, team),
               kudos_user_stat('GENERATION', requester, 'accumulated', -cost),
               kudos_user_record(requester, 'REQUEST', kind, 1),
-              kudos_user_record(requester, 'USAGE', kind, kudos_round(made * usage_multiplier)),
+              kudos_user_record(requester, 'USAGE', kind, usage),
               kudos_activity(requester)]);
 END $$;
 
@@ -346,7 +359,7 @@ BEGIN
                kudos_amount_text(cost), kudos_amount_text(paid), kudos_amount_text(things), job_id, wp_type, outcome), mode);
     IF identity.replay IS NOT NULL THEN RETURN identity.replay; END IF;
     IF outcome = 'fake' THEN
-        PERFORM kudos_worker(worker);
+        PERFORM kudos_worker(worker), kudos_check_metadata(metadata), kudos_check_type(nullif(wp_type, ''));
         RETURN ROW(identity.id, NULL, mode, false)::kudos_receipt;
     END IF;
     RETURN kudos_settle_job(identity, mode, project, who.id, who.usage_multiplier, worker,
@@ -365,10 +378,11 @@ DECLARE
 BEGIN
     PERFORM kudos_check_not_negative(cost, 'the cost'), kudos_check_not_negative(paid, 'the reward'),
             kudos_check_not_negative(things, 'the number of things');
+    IF form IS NULL THEN PERFORM kudos_fail('invalid_request', 'the form is missing'); END IF;
     who := kudos_user(requester);
     identity := kudos_identify('interrogation', key, principal,
         format(E'requester=%s\nworker=%s\ncost=%s\nreward=%s\nthings=%s\nform=%s\ncancelled=%s\n', who.id, worker,
-               kudos_amount_text(cost), kudos_amount_text(paid), kudos_amount_text(things), form, cancelled::text), mode);
+               kudos_amount_text(cost), kudos_amount_text(paid), kudos_amount_text(things), form, coalesce(cancelled, false)::text), mode);
     IF identity.replay IS NOT NULL THEN RETURN identity.replay; END IF;
     RETURN kudos_settle_job(identity, mode, project, who.id, who.usage_multiplier, worker, cost, paid, things, form,
                             'interrogation', metadata);

@@ -1,13 +1,16 @@
 -- What a user may spend, and what a "new balance" answer shows.
 
+-- STABLE on purpose: it must see the same snapshot as the statement that reads the balance, or a fold between the two
+-- would take a debit from both.
+--
 -- Sum of a user's queued changes of the spendable balance; only debits when `debits_only`.
 CREATE OR REPLACE FUNCTION kudos_queued(who integer, debits_only boolean) RETURNS numeric
-    LANGUAGE plpgsql VOLATILE SET search_path = @schema@, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path = @schema@, pg_temp AS $$
 BEGIN
     RETURN (SELECT coalesce(sum(p.amount), 0)
-    FROM kudos_postings p JOIN kudos_events e ON e.seq = p.event_seq CROSS JOIN kudos_ledger_applier_state s
+    FROM kudos_postings p JOIN kudos_events e ON e.seq = p.event_seq LEFT JOIN kudos_ledger_applier_state s ON true
     WHERE p.user_id = who AND NOT p.escrow AND e.fold_id IS NULL AND NOT e.inline
-      AND (p.event_seq > coalesce(s.frontier, 0) OR p.event_seq <@ (s.gaps + s.young_gaps))
+      AND (p.event_seq > coalesce(s.frontier, 0) OR p.event_seq <@ (s.gaps + s.young_gaps) OR s.frontier IS NULL)
       AND (p.amount < 0 OR NOT debits_only));
 END $$;
 

@@ -21,12 +21,13 @@ CREATE OR REPLACE FUNCTION kudos_grant(account text, metadata jsonb DEFAULT NULL
     RETURNS kudos_receipt LANGUAGE plpgsql SET search_path = @schema@, pg_temp AS $$
 DECLARE
     mode CONSTANT text := kudos_mode();
-    who CONSTANT integer := (kudos_user(account, true)).id;
+    who CONSTANT integer := (kudos_user(account)).id;
     monthly record;
     anchor timestamptz;
     months integer := 0;
     due timestamptz;
 BEGIN
+    PERFORM kudos_require_living(who);
     PERFORM FROM users WHERE id = who FOR NO KEY UPDATE;
     SELECT monthly_kudos AS amount, monthly_kudos_last_received AS last, monthly_kudos_anchor AS first
         INTO monthly FROM users WHERE id = who;
@@ -40,33 +41,42 @@ BEGIN
         END LOOP;
     END IF;
     IF due > clock_timestamp() THEN RETURN NULL; END IF;
-    UPDATE users SET monthly_kudos_last_received = due, monthly_kudos_anchor = anchor WHERE id = who;
+    UPDATE users SET monthly_kudos_last_received = due, monthly_kudos_anchor = anchor, monthly_kudos_granted = monthly.amount
+        WHERE id = who;
     RETURN kudos_send_grant(who, monthly.amount, to_char(due AT TIME ZONE 'UTC', 'YYYY-MM-DD'), metadata, mode, project);
 END $$;
 
--- Sets what a user is granted each month. A raise grants the difference at once (the first one starts the months);
--- a lowering grants nothing. NULL when nothing was granted.
+-- Sets what a user is granted each month. A raise grants at once what exceeds the most that this month has already been
+-- granted, so that lowering and raising again grants nothing twice. A lowering grants nothing. After a stop of more than
+-- a month the months begin anew: those missed aren't paid. NULL when nothing was granted.
 CREATE OR REPLACE FUNCTION kudos_monthly(account text, amount numeric, metadata jsonb DEFAULT NULL,
                                          project boolean DEFAULT true)
     RETURNS kudos_receipt LANGUAGE plpgsql SET search_path = @schema@, pg_temp AS $$
 DECLARE
     mode CONSTANT text := kudos_mode();
-    who integer;
-    before numeric;
     moment CONSTANT timestamptz := clock_timestamp();
+    who integer;
+    was record;
+    starts boolean;
+    granted numeric;
 BEGIN
     PERFORM kudos_check_not_negative(amount, 'the monthly amount');
-    who := (kudos_user(account, true)).id;
+    who := (kudos_user(account)).id;
+    PERFORM kudos_require_living(who);
     PERFORM FROM users WHERE id = who FOR NO KEY UPDATE;
-    SELECT monthly_kudos INTO before FROM users WHERE id = who;
-    UPDATE users SET monthly_kudos = amount,
-                     monthly_kudos_last_received = coalesce(monthly_kudos_last_received, moment),
-                     monthly_kudos_anchor = coalesce(monthly_kudos_anchor, monthly_kudos_last_received, moment)
-        WHERE id = who AND amount > 0;
-    UPDATE users SET monthly_kudos = amount WHERE id = who AND amount = 0;
-    IF amount <= before THEN RETURN NULL; END IF;
-    RETURN kudos_change('grant', 'AWARD', 'recurring', who, amount - before, NULL, '', NULL, '{}', NULL, 'kudos', metadata,
-                        project, mode);
+    SELECT monthly_kudos AS amount, monthly_kudos_last_received AS last, monthly_kudos_granted AS granted INTO was
+        FROM users WHERE id = who;
+    starts := was.last IS NULL OR (was.amount = 0 AND kudos_anniversary(was.last, 1) <= moment);
+    granted := CASE WHEN starts THEN 0 ELSE greatest(was.amount, was.granted) END;
+    UPDATE users SET monthly_kudos = kudos_monthly.amount WHERE id = who;
+    IF amount = 0 THEN RETURN NULL; END IF;
+    IF starts THEN
+        UPDATE users SET monthly_kudos_last_received = moment, monthly_kudos_anchor = moment WHERE id = who;
+    END IF;
+    UPDATE users SET monthly_kudos_granted = greatest(kudos_monthly.amount, granted) WHERE id = who;
+    IF amount <= granted THEN RETURN NULL; END IF;
+    RETURN kudos_change('grant', 'AWARD', 'recurring', who, amount - granted, NULL, '', NULL, '{}', NULL, 'kudos',
+                        metadata, project, mode);
 END $$;
 
 -- Wipes a person: the callers' metadata of every event that touches them, the external id and the profile. Facts, hashes

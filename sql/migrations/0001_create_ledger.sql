@@ -50,7 +50,8 @@ ALTER TABLE users
     ADD COLUMN IF NOT EXISTS created timestamptz NOT NULL DEFAULT now(),
     ADD COLUMN IF NOT EXISTS account_class text NOT NULL DEFAULT 'standard'
         CONSTRAINT users_account_class_fkey REFERENCES kudos_account_policies,
-    ADD COLUMN IF NOT EXISTS floor_override numeric(30,2),
+    ADD COLUMN IF NOT EXISTS floor_override numeric(30,2)
+        CONSTRAINT users_floor_override_is_a_number CHECK (floor_override <> 'NaN'),
     ADD COLUMN IF NOT EXISTS trusted boolean NOT NULL DEFAULT false,
     ADD COLUMN IF NOT EXISTS suspicious boolean NOT NULL DEFAULT false,
     ADD COLUMN IF NOT EXISTS flagged boolean NOT NULL DEFAULT false,
@@ -60,11 +61,29 @@ ALTER TABLE users
     ADD COLUMN IF NOT EXISTS monthly_kudos numeric(20,2) NOT NULL DEFAULT 0,
     ADD COLUMN IF NOT EXISTS monthly_kudos_last_received timestamptz,
     ADD COLUMN IF NOT EXISTS monthly_kudos_anchor timestamptz,
+    ADD COLUMN IF NOT EXISTS monthly_kudos_granted numeric(20,2) NOT NULL DEFAULT 0,
     ADD COLUMN IF NOT EXISTS external_id text;
 CREATE UNIQUE INDEX IF NOT EXISTS users_external_id_key ON users (external_id);
 
-INSERT INTO users (id, account_class, trusted) VALUES (-1, 'system', true), (-2, 'system', true)
-    ON CONFLICT (id) DO NOTHING;
+-- The system accounts need a row each; a host's table may want more than we can know.
+DO $$
+DECLARE
+    wanted text := (SELECT string_agg(attname, ', ') FROM pg_attribute
+                    WHERE attrelid = 'users'::regclass AND attnum > 0 AND NOT attisdropped AND attnotnull
+                      AND NOT atthasdef AND attidentity = '' AND attname <> 'id');
+BEGIN
+    IF EXISTS (SELECT FROM users WHERE id IN (-1, -2) AND account_class <> 'system') THEN
+        RAISE EXCEPTION 'invalid_request: users -1 and -2 exist already, and are not of class system'
+            USING ERRCODE = 'KD001', HINT = 'The ledger needs these numbers for its treasury and sink.';
+    ELSIF wanted IS NOT NULL AND (SELECT count(*) FROM users WHERE id IN (-1, -2)) < 2 THEN
+        RAISE EXCEPTION 'invalid_request: column % of users has no default, so the system accounts can''t be made', wanted
+            USING ERRCODE = 'KD001',
+                  HINT = 'Insert users -1 and -2 yourself, with account_class ''system'' if the column is there, or give the column a default.';
+    END IF;
+END $$;
+INSERT INTO users (id, account_class, trusted)
+    SELECT id, 'system', true FROM (VALUES (-1), (-2)) AS missing(id)
+    WHERE NOT EXISTS (SELECT FROM users u WHERE u.id = missing.id);
 
 CREATE TABLE IF NOT EXISTS teams (
     id uuid PRIMARY KEY
@@ -116,29 +135,32 @@ DECLARE
     changed boolean;
 BEGIN
     FOR found IN
-        SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod) AS type
+        SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod) AS type, a.attnotnull AS fixed
         FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
         WHERE c.oid IN ('users'::regclass, 'workers'::regclass, 'teams'::regclass, 'user_stats'::regclass,
                         'worker_stats'::regclass, 'user_records'::regclass)
           AND a.attname IN ('kudos', 'evaluating_kudos', 'contributions', 'fulfilments', 'value')
           AND NOT a.attisdropped
-          AND (format_type(a.atttypid, a.atttypmod) <> 'numeric(30,2)' OR NOT a.attnotnull)
     LOOP
         IF found.type !~ '^(numeric|integer|bigint|smallint)' THEN
             RAISE EXCEPTION 'invalid_request: column %.% is %, which can''t hold exact amounts',
                 found.relname, found.attname, found.type
                 USING ERRCODE = 'KD001', HINT = 'Convert it to numeric(30,2) first.';
         END IF;
-        EXECUTE format('SELECT EXISTS (SELECT FROM %I WHERE %I <> round(%I, 2) OR abs(%I) >= 1e28)',
-                       found.relname, found.attname, found.attname, found.attname) INTO changed;
+        EXECUTE format('SELECT EXISTS (SELECT FROM %I WHERE %I::numeric = ''NaN'' OR %I <> round(%I, 2) OR abs(%I) >= 1e28)',
+                       found.relname, found.attname, found.attname, found.attname, found.attname) INTO changed;
         IF changed THEN
             RAISE EXCEPTION 'invalid_request: column %.% (%) has values that numeric(30,2) can''t hold',
                 found.relname, found.attname, found.type
                 USING ERRCODE = 'KD001', HINT = 'Round them first: amounts have two decimals.';
         END IF;
-        EXECUTE format('UPDATE %I SET %I = 0 WHERE %I IS NULL', found.relname, found.attname, found.attname);
-        EXECUTE format('ALTER TABLE %I ALTER COLUMN %I TYPE numeric(30,2), ALTER COLUMN %I SET DEFAULT 0,
-                        ALTER COLUMN %I SET NOT NULL', found.relname, found.attname, found.attname, found.attname);
+        IF found.type <> 'numeric(30,2)' OR NOT found.fixed THEN
+            EXECUTE format('UPDATE %I SET %I = 0 WHERE %I IS NULL', found.relname, found.attname, found.attname);
+            EXECUTE format('ALTER TABLE %I ALTER COLUMN %I TYPE numeric(30,2), ALTER COLUMN %I SET DEFAULT 0,
+                            ALTER COLUMN %I SET NOT NULL', found.relname, found.attname, found.attname, found.attname);
+        END IF;
+        EXECUTE format('ALTER TABLE %I ADD CONSTRAINT %I CHECK (%I <> ''NaN'')', found.relname,
+                       found.relname || '_' || found.attname || '_is_a_number', found.attname);
     END LOOP;
 END $$;
 
@@ -295,6 +317,8 @@ CREATE TRIGGER kudos_postings_are_fixed
 CREATE TRIGGER kudos_stat_postings_are_fixed
     BEFORE UPDATE OR DELETE OR TRUNCATE ON kudos_stat_postings FOR EACH STATEMENT
     EXECUTE FUNCTION kudos_refuse_change();
+CREATE TRIGGER kudos_ledger_applier_state_stays
+    BEFORE DELETE OR TRUNCATE ON kudos_ledger_applier_state FOR EACH STATEMENT EXECUTE FUNCTION kudos_refuse_change();
 CREATE TRIGGER kudos_ledger_control_stays
     BEFORE DELETE OR TRUNCATE ON kudos_ledger_control FOR EACH STATEMENT EXECUTE FUNCTION kudos_refuse_change();
 CREATE TRIGGER kudos_folds_are_fixed

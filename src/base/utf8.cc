@@ -1,5 +1,6 @@
 #include "base/utf8.h"
 
+#include <algorithm>
 #include <cstddef>
 
 namespace kudos {
@@ -33,6 +34,10 @@ bool is_utf8(std::string_view text) {
     text.remove_prefix(length);
   }
   return true;
+}
+
+std::size_t utf8_characters(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return !is_continuation(static_cast<unsigned char>(c)); }));
 }
 
 }  // namespace kudos

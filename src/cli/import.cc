@@ -57,9 +57,11 @@ Result<int> import_file(const Globals& globals, const Options& options) {
   KUDOS_TRY(refuse_stream(options.file));  // it's read for its digest, then for its rows
   KUDOS_ASSIGN(std::string digest, sim::file_digest(options.file));
   KUDOS_ASSIGN(auto connection, connect(globals));
+  // Planned anew for each batch: a plan kept from when the ledger was empty scans the accounts that this very
+  // transaction adds, and nobody's statistics invalidate it before the commit.
+  KUDOS_ASSIGN(auto session, Session::attach(connection.raw(), {.schema = globals.schema, .prepare = false}));
   KUDOS_ASSIGN(const auto classes, store::read_account_classes(connection));
   KUDOS_ASSIGN(auto reader, ImportReader::open(options.file, classes));
-  KUDOS_ASSIGN(auto session, Session::attach(connection.raw(), {.schema = globals.schema}));
   KUDOS_TRY(connection.execute(db::kBegin));
   KUDOS_ASSIGN(const auto totals, add_all(session, reader, std::move(digest)));
   if (options.dry_run)

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/utf8.h"
+
 namespace kudos {
 namespace {
 
@@ -16,11 +18,6 @@ constexpr std::array kRecordTypes = {
     RecordType{"CONTRIBUTION", Unit::things}, RecordType{"USAGE", Unit::things},  RecordType{"FULFILLMENT", Unit::count},
     RecordType{"REQUEST", Unit::count},       RecordType{"STYLE", Unit::count},
 };
-
-// Length in characters, as the read models' varchar(n) count: UTF-8 continuation bytes don't.
-std::size_t characters(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
-}
 
 std::expected<Target, QuarantineReason> classify_record(const StatPosting& statistic) {
   const auto unit = record_unit(statistic.stat_action);
@@ -71,9 +68,9 @@ std::optional<Unit> record_unit(std::string_view record_type) {
 }
 
 std::expected<Target, QuarantineReason> classify(const StatPosting& statistic) {
-  if (characters(statistic.stat_action) > kMaxStatAction)
+  if (utf8_characters(statistic.stat_action) > kMaxStatAction)
     return std::unexpected(QuarantineReason::stat_action_too_long);
-  if (characters(statistic.record) > kMaxRecord) return std::unexpected(QuarantineReason::record_too_long);
+  if (utf8_characters(statistic.record) > kMaxRecord) return std::unexpected(QuarantineReason::record_too_long);
   switch (statistic.entry_type) {
     case EntryType::stat_record: return classify_record(statistic);
     case EntryType::stat_contribution: return classify_contribution(statistic);

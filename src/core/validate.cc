@@ -64,8 +64,10 @@ struct FlatObjectHandler {
   bool on_number_part(std::string_view, error_code&) { return true; }
   bool on_int64(std::int64_t, std::string_view, error_code&) { return value(); }
   bool on_uint64(std::uint64_t, std::string_view, error_code&) { return value(); }
-  bool on_double(double number, std::string_view, error_code&) {
-    return std::isfinite(number) ? value() : refuse("has a number that is too large");
+  bool on_double(double number, std::string_view text, error_code&) {
+    // PostgreSQL's numeric goes further than a double, but not without end.
+    const bool vanished = number == 0 && text.find_first_of("123456789") < text.find_first_of("eE");
+    return std::isfinite(number) && !vanished ? value() : refuse("has a number that is too large or too small");
   }
   bool on_bool(bool, error_code&) { return value(); }
   bool on_null(error_code&) { return value(); }
@@ -88,10 +90,18 @@ Status validate(const Event& event) {
   for (const Posting& posting : event.postings)
     if (posting.amount.is_zero())
       return fail(ErrorCode::invalid_amount, "posting " + std::to_string(posting.line) + " is zero");
-  if (!event.wp_type.empty()) KUDOS_TRY(validate_name(event.wp_type, "the work type", kMaxWpType));
+  if (!event.wp_type.empty()) KUDOS_TRY(validate_wp_type(event.wp_type));
   for (const StatPosting& statistic : event.statistics) KUDOS_TRY(validate_statistic(statistic));
   if (const Total sum = currency_sum(event); !sum.is_zero())
     return fail(ErrorCode::unbalanced_event, "the event's currency postings sum to " + sum.to_string() + ", not 0");
+  return {};
+}
+
+Status validate_wp_type(std::string_view wp_type) {
+  KUDOS_TRY(validate_name(wp_type, "the work type", 4 * kMaxWpType));
+  if (const auto length = utf8_characters(wp_type); length > kMaxWpType)
+    return fail(ErrorCode::invalid_request, "the work type has " + std::to_string(length) +
+                                                " characters; at most " + std::to_string(kMaxWpType) + " are allowed");
   return {};
 }
 

@@ -11,6 +11,9 @@ namespace kudos {
 // projector would set aside (invalid_statistic, with the reason), currency that doesn't sum to zero (unbalanced_event).
 Status validate(const Event& event);
 
+// Printable, 1 to 20 characters (invalid_request).
+Status validate_wp_type(std::string_view wp_type);
+
 // A flat JSON object of at most 2 KB (invalid_metadata). Empty text is no metadata and passes.
 Status validate_metadata(std::string_view json);
 

@@ -28,7 +28,7 @@ struct WorkMap {
 // What one cycle saw and did.
 struct Sighting {
   SeqSet settled;  // folded by this cycle, or numbers that it drew itself for floor adjustments
-  std::int64_t highest = 0;  // the highest sequence number claimed; 0 when none
+  std::int64_t highest = 0;  // how far behind the frontier was looked; 0 when nothing was there
   SeqSet waiting;  // events in the gaps that exist, unapplied, and were not folded by this cycle (locked, or too many)
   // Of a snapshot taken before or together with the look into the gaps: all transactions below xmin had ended.
   std::uint64_t snapshot_xmin = 0;

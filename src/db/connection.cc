@@ -37,6 +37,8 @@ PGconn* connect(const std::string& conninfo) {
   return PQconnectdbParams(keywords.data(), values.data(), 1);
 }
 
+constexpr std::string_view kUnknownStatement = "26000";
+
 // The server's notices (e.g. "relation exists, skipping") aren't ours to print.
 void ignore_notice(void*, const PGresult*) {}
 
@@ -88,7 +90,22 @@ Connection& Connection::operator=(Connection&& other) noexcept {
 }
 
 Connection::~Connection() {
-  if (owned_ && connection_ != nullptr) PQfinish(connection_);
+  if (connection_ == nullptr) return;
+  if (owned_) PQfinish(connection_);
+  else forget_statements();
+}
+
+// A borrowed connection outlives this object; its server keeps prepared statements until they are told to go.
+void Connection::forget_statements() {
+  const auto status = PQtransactionStatus(connection_);
+  if (is_broken() || PQpipelineStatus(connection_) != PQ_PIPELINE_OFF ||
+      (status != PQTRANS_IDLE && status != PQTRANS_INTRANS))
+    return;
+  std::string sql;
+  for (const auto& [statement, prepared] : prepared_)
+    if (prepared) sql += "DEALLOCATE " + quote_identifier(prepared_name(*statement)) + ";";
+  // Within a transaction a failure would abort it; there a few statements are left instead.
+  if (!sql.empty() && status == PQTRANS_IDLE) ResultPtr ignored(PQexec(connection_, sql.c_str()));
 }
 
 Result<Connection> Connection::open(const std::string& conninfo, ConnectionOptions options) {
@@ -120,17 +137,22 @@ void Connection::queue(const Statement& statement, Params params) {
 
 Status Connection::enter_pipeline() {
   if (PQstatus(connection_) != CONNECTION_OK) return std::unexpected(connection_error("connect"));
+  const auto busy = [] {
+    return fail(ErrorCode::invalid_request, "the connection is busy with another query or in pipeline mode",
+                "Read all results and leave pipeline mode before calling Kudos on its connection.");
+  };
+  if (PQpipelineStatus(connection_) != PQ_PIPELINE_OFF || PQtransactionStatus(connection_) == PQTRANS_ACTIVE) return busy();
+  was_nonblocking_ = PQisnonblocking(connection_) == 1;
   // Non-blocking: a blocking send could wait for a server that waits for us to read.
   PQsetnonblocking(connection_, 1);
   if (PQenterPipelineMode(connection_) == 1) return {};
-  PQsetnonblocking(connection_, 0);
-  return fail(ErrorCode::invalid_request, "the connection is busy with another query",
-              "Read all results of the previous query before calling Kudos on its connection.");
+  PQsetnonblocking(connection_, was_nonblocking_ ? 1 : 0);
+  return busy();
 }
 
 void Connection::leave_pipeline() {
   PQexitPipelineMode(connection_);
-  PQsetnonblocking(connection_, 0);
+  PQsetnonblocking(connection_, was_nonblocking_ ? 1 : 0);
 }
 
 bool Connection::send(const Queued& queued) {
@@ -205,6 +227,11 @@ Result<std::vector<Rows>> Connection::collect(const std::vector<bool>& prepared_
     if (is_broken()) return std::unexpected(std::move(*first_error));
   }
   ResultPtr sync(PQgetResult(connection_));
+  // Somebody deallocated our statements (DISCARD ALL, say): prepared anew at the next try.
+  if (first_error && first_error->sqlstate == kUnknownStatement) {
+    prepared_.clear();
+    first_error->recovery = Recovery::retry;
+  }
   if (first_error) return std::unexpected(std::move(*first_error));
   if (sync == nullptr || PQresultStatus(sync.get()) != PGRES_PIPELINE_SYNC)
     return std::unexpected(connection_error("sync"));

@@ -79,6 +79,7 @@ class Connection {
   };
   const std::string& rendered(const Statement& statement);
   std::string prepared_name(const Statement& statement) const;
+  void forget_statements();
   Status enter_pipeline();
   void leave_pipeline();
   bool send(const Queued& queued);
@@ -89,6 +90,7 @@ class Connection {
 
   pg_conn* connection_ = nullptr;
   bool owned_ = false;
+  bool was_nonblocking_ = false;
   ConnectionOptions options_;
   std::string prefix_;  // of prepared statements: a borrowed connection may see several of these objects in its life
   std::vector<Queued> queue_;

@@ -10,12 +10,12 @@ namespace kudos::db {
 namespace {
 
 constexpr Statement kLock{"migration_lock", "SELECT pg_advisory_xact_lock($1::bigint)"};
+constexpr Statement kHasSchema{"has_schema", "SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1::text)"};
 constexpr Statement kVersion{"migration_version",
                              "SELECT coalesce(max(version), 0) FROM @schema@.kudos_migrations"};
 constexpr Statement kRecord{"record_migration",
                             "INSERT INTO @schema@.kudos_migrations (version, name) VALUES ($1::integer, $2::text)"};
 constexpr const char* kPrepare = R"(
-CREATE SCHEMA IF NOT EXISTS @schema@;
 CREATE TABLE IF NOT EXISTS @schema@.kudos_migrations (
     version integer CONSTRAINT kudos_migrations_pkey PRIMARY KEY,
     name text NOT NULL,
@@ -71,6 +71,9 @@ Result<MigrationReport> apply_missing(Connection& connection, const SqlFiles& fi
   // The lock comes first: two processes creating the schema at once would collide in the catalogue.
   KUDOS_TRY(connection.execute(kBegin));
   KUDOS_TRY(connection.execute(kLock, Params().add(lock_key)));
+  // Asked first: even IF NOT EXISTS wants the right to create schemas.
+  KUDOS_ASSIGN(const auto schema, connection.execute(kHasSchema, Params().add(connection.options().schema)));
+  if (!schema.boolean(0, 0)) KUDOS_TRY(connection.run_script("CREATE SCHEMA @schema@"));
   KUDOS_TRY(connection.run_script(kPrepare));
   KUDOS_ASSIGN(const auto rows, connection.execute(kVersion));
   const int known = files.migrations.empty() ? 0 : version_of(files.migrations.back());

@@ -10,6 +10,7 @@ namespace kudos {
 namespace {
 
 constexpr std::size_t kMaxName = 200;
+constexpr std::int32_t kLargestFixedId = 1'000'000'000;
 
 Status already_there(std::string_view what, const Uuid& id) {
   return fail(ErrorCode::already_exists, std::string(what) + " " + id.to_string() + " exists already");
@@ -33,7 +34,7 @@ Result<std::int64_t> make_workers(Session& session, std::span<const NewWorker> w
   std::vector<Uuid> teams;
   for (const NewWorker& worker : workers) {
     KUDOS_TRY(validate_name(worker.name, "the worker's name", kMaxName));
-    KUDOS_TRY(validate_name(worker.worker_type, "the worker's type", kMaxWpType));
+    KUDOS_TRY(validate_wp_type(worker.worker_type));
     owners.push_back(worker.owner);
     if (worker.team) teams.push_back(*worker.team);
   }
@@ -50,6 +51,10 @@ Result<std::vector<EnsuredUser>> ensure_users_reporting(Session& session, std::s
     KUDOS_TRY(validate_name(user.external_id, "the external id", kMaxName));
     if (user.id && user.id->value < 0)
       return fail(ErrorCode::system_account, "user numbers below 0 belong to system accounts");
+    if (user.id && user.id->value > kLargestFixedId)
+      return fail(ErrorCode::invalid_request, "the user number is " + std::to_string(user.id->value) +
+                                                  "; at most " + std::to_string(kLargestFixedId) + " can be fixed",
+                  "Numbers drawn later follow the largest: leave them room.");
   }
   return store::ensure_users(session.impl().connection, users);
 }

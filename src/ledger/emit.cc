@@ -16,9 +16,15 @@
 namespace kudos {
 namespace {
 
+constexpr std::size_t kMaxExternalId = 200;
+
 void add_accounts(const Command& command, store::EmissionNeeds& needs) {
   visit_accounts(
-      command, [&](const UserRef& user) { needs.users.insert(user); },
+      command,
+      [&](const UserRef& user) {
+        // What can't be an external id isn't looked up: the server would refuse the whole statement.
+        if (user.id || validate_name(user.external_id, "the external id", kMaxExternalId)) needs.users.insert(user);
+      },
       [&](const Uuid& worker) { needs.workers.insert(worker); });
 }
 
@@ -78,9 +84,10 @@ class Emission {
   }
 
   bool users_known(const Command& command) const {
-    store::EmissionNeeds needs;
-    add_accounts(command, needs);
-    return std::ranges::all_of(needs.users, [&](const auto& user) { return context_.directory.users.contains(user); });
+    bool known = true;
+    visit_accounts(command, [&](const UserRef& user) { known &= context_.directory.users.contains(user); },
+                   [](const Uuid&) {});
+    return known;
   }
 
   static Result<Receipt> replay(const Uuid& id, const store::StoredEvent& stored, const Digest& digest) {

@@ -14,7 +14,7 @@ namespace {
 // the server ends a transaction that idles, and a wait for a row ends before the deadlock detector would look for a
 // victim among the hosts.
 constexpr const char* kSessionSettings = R"(
-SET enable_seqscan = off; SET jit = off; SET lock_timeout = '500ms'; SET statement_timeout = '60s';
+SET enable_seqscan = off; SET jit = off; SET lock_timeout = '300ms'; SET statement_timeout = '60s';
 SET idle_in_transaction_session_timeout = '15s')";
 
 class Stopwatch {
@@ -26,6 +26,15 @@ class Stopwatch {
   std::chrono::nanoseconds& total_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
+
+// How long an event that somebody blocks is left alone.
+constexpr std::chrono::milliseconds kRest{200};
+
+SeqSet seqs_of(std::span<const Event> events) {
+  std::vector<EventSeq> seqs;
+  for (const Event& event : events) seqs.push_back(event.seq);
+  return SeqSet::of(seqs);
+}
 
 std::chrono::nanoseconds& time_of(CycleReport& report, Phase phase) {
   return report.phases[static_cast<std::size_t>(phase)];
@@ -108,9 +117,16 @@ Result<Projector> Projector::create(db::Connection connection, ProjectorOptions 
   return Projector(std::move(connection), options, types);
 }
 
-store::ClaimLimits Projector::limits() const {
+void Projector::let_rest(const SeqSet& seqs) {
+  if (seqs.empty()) return;
+  if (resting_.empty()) rest_until_ = std::chrono::steady_clock::now() + kRest;
+  resting_ = resting_ | seqs;
+}
+
+store::ClaimLimits Projector::limits() {
+  if (std::chrono::steady_clock::now() >= rest_until_) resting_ = {};
   const double events = options_.batch_postings / std::max(1.0, postings_per_event_);
-  return {!took_over_, options_.batch_postings, static_cast<std::int32_t>(events * 1.25) + 8};
+  return {!took_over_, resting_, options_.batch_postings, static_cast<std::int32_t>(events * 1.25) + 8};
 }
 
 Result<CycleReport> Projector::run_once() {
@@ -128,10 +144,10 @@ Result<CycleReport> Projector::run_cycle() {
     KUDOS_ASSIGN(claim, store::begin_and_claim(connection_, keys_, limits()));
   }
   report.more = claim.more;
+  let_rest(claim.held);
   store::LockedTargets locked;
   if (!claim.events.empty()) KUDOS_TRY(prepare_claim(claim, report, locked));
   if (!claim.events.empty()) return fold_and_commit(std::move(claim), std::move(locked), std::move(report));
-  report.more = false;
   Stopwatch watch(time_of(report, Phase::write));
   KUDOS_TRY(store::beat_and_commit(connection_, next_map(claim)));
   return report;
@@ -140,11 +156,14 @@ Result<CycleReport> Projector::run_cycle() {
 Status Projector::prepare_claim(store::Claim& claim, CycleReport& report, store::LockedTargets& locked) {
   {
     Stopwatch watch(time_of(report, Phase::load));
-    KUDOS_TRY(store::load_postings(connection_, claim.events, claim.counts));
+    KUDOS_ASSIGN(report.broken_events, store::load_postings(connection_, claim.events, claim.counts));
   }
+  const SeqSet claimed = seqs_of(claim.events);
+  std::erase_if(claim.events, [&](const Event& event) { return std::ranges::count(report.broken_events, event.id) > 0; });
   Stopwatch watch(time_of(report, Phase::lock));
   KUDOS_ASSIGN(locked, store::lock_targets(connection_, claim.events));
   set_blocked_aside(claim, locked, report);
+  let_rest(claimed - seqs_of(claim.events));
   return {};
 }
 
@@ -184,11 +203,9 @@ Status Projector::number_adjustments(FoldOutcome& outcome, Timestamp now) {
 }
 
 WorkMap Projector::next_map(const store::Claim& claim) const {
-  std::vector<EventSeq> folded;
-  for (const Event& event : claim.events) folded.push_back(event.seq);
   Sighting sighting;
-  sighting.settled = SeqSet::of(folded) | own_seqs_;
-  sighting.highest = folded.empty() ? 0 : folded.back().value;
+  sighting.settled = seqs_of(claim.events) | own_seqs_;
+  sighting.highest = claim.highest_seen;
   sighting.waiting = claim.pending_in_gaps - sighting.settled;
   // With more in the gaps than was listed, nothing can be concluded from what isn't there.
   sighting.snapshot_xmin = claim.gaps_cut_short ? 0 : claim.snapshot_xmin;

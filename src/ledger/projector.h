@@ -9,6 +9,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <vector>
 
 #include "core/seq_set.h"
 #include "db/connection.h"
@@ -41,6 +42,7 @@ struct CycleReport {
   std::int32_t floor_adjustments = 0;
   std::int32_t quarantined_events = 0;
   std::int32_t blocked_events = 0;     // left for later: a row they need is held by somebody else
+  std::vector<Uuid> broken_events;     // their postings don't match their headers: left alone, never marked applied
   bool more = false;                   // the batch was full: another cycle would find work
   FoldId fold;                         // 0 when nothing was folded
   PhaseTimes phases{};
@@ -64,7 +66,8 @@ class Projector {
   Result<CycleReport> fold_and_commit(store::Claim claim, store::LockedTargets locked, CycleReport report);
   Status number_adjustments(FoldOutcome& outcome, Timestamp now);
   WorkMap next_map(const store::Claim& claim) const;
-  store::ClaimLimits limits() const;
+  store::ClaimLimits limits();
+  void let_rest(const SeqSet& seqs);
 
   db::Connection connection_;
   ProjectorOptions options_;
@@ -72,6 +75,10 @@ class Projector {
   store::LockKeys keys_;
   bool took_over_ = false;         // until its first cycle it trusts no map of the gaps
   double postings_per_event_ = 4;  // a running estimate that sizes the claim
+  // Events that couldn't be folded because somebody held a row: tried again after a moment, so that they don't fill
+  // every claim and stop the others.
+  SeqSet resting_;
+  std::chrono::steady_clock::time_point rest_until_;
   SeqSet own_seqs_;                // drawn for floor adjustments, beyond the frontier: known to be folded
 };
 

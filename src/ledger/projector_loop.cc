@@ -40,10 +40,10 @@ ProjectorStats ProjectorLoop::stats() const {
   return stats_;
 }
 
-void ProjectorLoop::wait_for(std::chrono::milliseconds limit) {
+void ProjectorLoop::wait_for(std::chrono::milliseconds limit, bool deaf) {
   std::unique_lock lock(mutex_);
-  wakeup_.wait_for(lock, limit, [this] { return woken_ || stopping(); });
-  woken_ = false;
+  wakeup_.wait_for(lock, limit, [&] { return (woken_ && !deaf) || stopping(); });
+  if (!deaf) woken_ = false;
 }
 
 void ProjectorLoop::say(const std::string& line) const {
@@ -59,6 +59,17 @@ void ProjectorLoop::note_failure(const Error& error) {
     stats_.last_error = error.message;
   }
   if (news) say("projector: " + error.message + "; trying again");
+}
+
+void ProjectorLoop::note_broken(const std::vector<Uuid>& events) {
+  for (const Uuid& event : events) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!stats_.broken_events.insert(event).second) continue;
+    }
+    say("projector: the postings of event " + event.to_string() +
+        " don't match its header: it is left alone. A fact was added or removed behind the ledger's back.");
+  }
 }
 
 void ProjectorLoop::note_success() {
@@ -89,6 +100,7 @@ Result<ProjectorLoop::Pace> ProjectorLoop::tick(Projector& projector) {
     }
     if (busy) return Pace::idle;
     if (!report) return std::unexpected(report.error());
+    note_broken(report->broken_events);
     if (report->events > 0) pace = Pace::working;
     if (!report->more) return pace;
   }
@@ -118,7 +130,7 @@ void ProjectorLoop::run() {
     const auto pace = connect_and_tick(projector);
     if (!pace) {
       note_failure(pace.error());
-      wait_for(backoff);
+      wait_for(backoff, true);
       backoff = std::min(backoff * 2, kLongestBackoff);
       continue;
     }

@@ -11,6 +11,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -27,6 +28,7 @@ struct ProjectorStats {
   std::int64_t failures = 0;       // cycles that were rolled back
   std::int64_t reconnections = 0;
   bool standing_by = false;        // another projector was at work at the last tick
+  std::set<Uuid> broken_events;    // their postings don't match their headers; left alone
   std::string last_error;          // of the last failed tick; empty after a good one
 };
 
@@ -57,8 +59,10 @@ class ProjectorLoop {
   Result<Pace> connect_and_tick(std::optional<Projector>& projector);
   void note_failure(const Error& error);
   void note_success();
+  void note_broken(const std::vector<Uuid>& events);
   void say(const std::string& line) const;
-  void wait_for(std::chrono::milliseconds limit);
+  // A wake ends it early, unless it is deaf: back-off after a failure.
+  void wait_for(std::chrono::milliseconds limit, bool deaf = false);
   bool stopping() const { return stopping_.load(); }
 
   LoopOptions options_;

@@ -37,24 +37,29 @@ constexpr db::Statement kClaimInGaps{"claim_in_gaps", "SELECT " KUDOS_EVENT_COLU
 FROM @schema@.kudos_events e
 WHERE e.fold_id IS NULL AND e.seq = ANY (ARRAY(
     SELECT p.seq
-    FROM @schema@.kudos_ledger_applier_state s CROSS JOIN LATERAL unnest(s.gaps + s.young_gaps) AS gap
+    FROM @schema@.kudos_ledger_applier_state s
+    CROSS JOIN LATERAL unnest((s.gaps + s.young_gaps) - $2::int8multirange) AS gap
     CROSS JOIN LATERAL (
         SELECT seq FROM @schema@.kudos_events
         WHERE fold_id IS NULL AND seq >= lower(gap) AND seq < upper(gap) ORDER BY seq LIMIT $1::integer) p
     ORDER BY p.seq LIMIT $1::integer))
 ORDER BY e.seq FOR NO KEY UPDATE OF e SKIP LOCKED)"};
 // Looks at $1 headers, takes those that begin within the first $2 postings.
-constexpr db::Statement kClaimBehindFrontier{"claim_behind_frontier", "SELECT " KUDOS_EVENT_COLUMNS R"(
-FROM @schema@.kudos_events e
-WHERE e.fold_id IS NULL AND e.seq = ANY (ARRAY(
+#define KUDOS_AHEAD R"(
     SELECT seq
     FROM (SELECT seq, sum(posting_count) OVER (ORDER BY seq) - posting_count AS before
           FROM (SELECT seq, posting_count FROM @schema@.kudos_events
                 WHERE fold_id IS NULL
                   AND seq > coalesce((SELECT frontier FROM @schema@.kudos_ledger_applier_state), 0)
                 ORDER BY seq LIMIT $1::integer) ahead) counted
-    WHERE before < $2::integer))
-ORDER BY e.seq FOR NO KEY UPDATE OF e SKIP LOCKED)"};
+    WHERE before < $2::integer)"
+// How far the claim behind the frontier looks, locked headers included.
+constexpr db::Statement kLookAhead{"look_ahead",
+                                   "SELECT count(*)::integer, coalesce(max(seq), 0) FROM (" KUDOS_AHEAD ") seen"};
+constexpr db::Statement kClaimBehindFrontier{
+    "claim_behind_frontier", "SELECT " KUDOS_EVENT_COLUMNS
+                             "FROM @schema@.kudos_events e WHERE e.fold_id IS NULL AND e.seq = ANY (ARRAY(" KUDOS_AHEAD
+                             ")) ORDER BY e.seq FOR NO KEY UPDATE OF e SKIP LOCKED"};
 constexpr db::Statement kSnapshotXmax{"snapshot_xmax", "SELECT pg_snapshot_xmax(pg_current_snapshot())::text"};
 
 template <class Number>
@@ -112,13 +117,23 @@ std::vector<EventSeq> read_seq_array(std::string_view text) {
   return seqs;
 }
 
+SeqSet seqs_of(const std::vector<Event>& events) {
+  std::vector<EventSeq> seqs;
+  for (const Event& event : events) seqs.push_back(event.seq);
+  return SeqSet::of(seqs);
+}
+
 // Keeps at most `limit` postings, at least one event; what is cut off stays unapplied.
 void trim(Claim& claim, std::int32_t limit) {
   std::int64_t postings = 0;
   std::size_t kept = 0;
   while (kept < claim.events.size() && (kept == 0 || postings + claim.counts[kept] <= limit))
     postings += claim.counts[kept++];
-  claim.more |= kept < claim.events.size();
+  // A batch that is just full says nothing of what is behind it.
+  claim.more |= kept < claim.events.size() || postings >= limit;
+  // What is cut off behind the frontier stays behind it.
+  if (kept < claim.events.size() && claim.events[kept].seq.value > claim.map.frontier)
+    claim.highest_seen = std::min(claim.highest_seen, claim.events[kept].seq.value - 1);
   claim.events.resize(kept);
   claim.counts.resize(kept);
 }
@@ -137,7 +152,8 @@ Result<Claim> begin_and_claim(db::Connection& connection, const LockKeys& keys, 
   if (limits.forget_map) connection.queue(kForgetMap);
   connection.queue(kReadState);
   connection.queue(kLookIntoGaps, db::Params().add(limits.events + 1));
-  connection.queue(kClaimInGaps, db::Params().add(limits.events));
+  connection.queue(kClaimInGaps, db::Params().add(limits.events).add_text_format(limits.resting.to_string()));
+  connection.queue(kLookAhead, db::Params().add(limits.events).add(limits.postings));
   connection.queue(kClaimBehindFrontier, db::Params().add(limits.events).add(limits.postings));
   connection.queue(kSnapshotXmax);
   KUDOS_ASSIGN(const auto all_results, connection.flush());
@@ -149,10 +165,13 @@ Result<Claim> begin_and_claim(db::Connection& connection, const LockKeys& keys, 
   claim.pending_in_gaps = SeqSet::of(waiting);
   claim.gaps_cut_short = static_cast<std::int32_t>(waiting.size()) > limits.events;
   read_events(results[2], claim);
-  read_events(results[3], claim);
-  claim.more = claim.gaps_cut_short || results[3].size() >= limits.events;
+  claim.held = claim.pending_in_gaps - limits.resting - seqs_of(claim.events);
+  claim.highest_seen = results[3].int64(0, 1);
+  claim.more = results[2].size() >= limits.events || results[3].int32(0, 0) >= limits.events;
+  read_events(results[4], claim);
+  if (!claim.events.empty()) claim.highest_seen = std::max(claim.highest_seen, claim.events.back().seq.value);
   trim(claim, limits.postings);
-  claim.snapshot_xmax = number_of<std::uint64_t>(results[4].text(0, 0));
+  claim.snapshot_xmax = number_of<std::uint64_t>(results[5].text(0, 0));
   return claim;
 }
 

@@ -62,7 +62,8 @@ void distribute(const db::Rows& rows, std::span<Event> events, std::vector<T> Ev
 
 }  // namespace
 
-Status load_postings(db::Connection& connection, std::span<Event> events, std::span<const std::int32_t> counts) {
+Result<std::vector<Uuid>> load_postings(db::Connection& connection, std::span<Event> events,
+                                        std::span<const std::int32_t> counts) {
   auto seqs = db::Array::int64s();
   for (const Event& event : events) seqs.add(event.seq);
   connection.queue(kLoadPostings, db::Params().add(seqs));
@@ -70,13 +71,10 @@ Status load_postings(db::Connection& connection, std::span<Event> events, std::s
   KUDOS_ASSIGN(const auto results, connection.flush());
   distribute(results[0], events, &Event::postings, read_posting);
   distribute(results[1], events, &Event::statistics, read_statistic);
+  std::vector<Uuid> broken;
   for (std::size_t i = 0; i < events.size(); ++i)
-    if (static_cast<std::int32_t>(events[i].posting_count()) != counts[i])
-      return fail(ErrorCode::database_error,
-                  "event " + events[i].id.to_string() + " has " + std::to_string(events[i].posting_count()) +
-                      " postings, its header says " + std::to_string(counts[i]),
-                  "A fact was removed or added behind the ledger's back: restore it from a backup.");
-  return {};
+    if (static_cast<std::int32_t>(events[i].posting_count()) != counts[i]) broken.push_back(events[i].id);
+  return broken;
 }
 
 }  // namespace kudos::store

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "base/try.h"
@@ -7,11 +8,12 @@
 namespace kudos::store {
 namespace {
 
+// Nothing is joined to the locked row: when it changed meanwhile, the new version would meet the old join partner.
 constexpr db::Statement kLockUsers{"lock_users", R"(
-SELECT u.id, u.kudos, u.evaluating_kudos, u.last_active, coalesce(u.floor_override, p.floor, 0),
-       coalesce(p.shortfall, 'forgive')
-FROM @schema@.users u LEFT JOIN @schema@.kudos_account_policies p ON p.account_class = u.account_class
-WHERE u.id = ANY ($1::integer[]) ORDER BY u.id FOR NO KEY UPDATE OF u SKIP LOCKED)"};
+SELECT id, kudos, evaluating_kudos, last_active, floor_override, account_class
+FROM @schema@.users WHERE id = ANY ($1::integer[]) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED)"};
+constexpr db::Statement kReadPolicies{
+    "read_policies", "SELECT account_class, floor, shortfall FROM @schema@.kudos_account_policies"};
 constexpr db::Statement kLockWorkers{"lock_workers", R"(
 SELECT id FROM @schema@.workers WHERE id = ANY ($1::uuid[]) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED)"};
 constexpr db::Statement kLockTeams{"lock_teams", R"(
@@ -48,14 +50,30 @@ db::Params array_of(db::Array array, const Set& keys) {
   return std::move(db::Params().add(array));
 }
 
-void read_accounts(const db::Rows& rows, FoldTargets& targets) {
+struct Policy {
+  Total floor;
+  Shortfall shortfall = Shortfall::forgive;
+};
+
+std::map<std::string, Policy, std::less<>> read_policies(const db::Rows& rows) {
+  std::map<std::string, Policy, std::less<>> policies;
+  for (int row = 0; row < rows.size(); ++row)
+    policies.emplace(rows.text(row, 0), Policy{rows.total(row, 1), *from_label<Shortfall>(rows.text(row, 2))});
+  return policies;
+}
+
+// A user of a class without policy is left out: its events wait until somebody gives the class one.
+void read_accounts(const db::Rows& rows, const std::map<std::string, Policy, std::less<>>& policies,
+                   FoldTargets& targets) {
   for (int row = 0; row < rows.size(); ++row) {
+    const auto policy = policies.find(rows.text(row, 5));
+    if (policy == policies.end()) continue;
     Account account;
     account.spendable = rows.total(row, 1);
     account.escrow = rows.total(row, 2);
     account.last_active = rows.optional(row, 3, &db::Rows::timestamp);
-    account.floor = rows.total(row, 4);
-    account.shortfall = *from_label<Shortfall>(rows.text(row, 5));
+    account.floor = rows.is_null(row, 4) ? policy->second.floor : rows.total(row, 4);
+    account.shortfall = policy->second.shortfall;
     targets.accounts.emplace(UserId{rows.int32(row, 0)}, account);
   }
 }
@@ -99,9 +117,10 @@ Result<LockedTargets> lock_targets(db::Connection& connection, std::span<const E
   connection.queue(kLockUsers, array_of(db::Array::int32s(), names.users));
   connection.queue(kLockWorkers, array_of(db::Array::uuids(), names.workers));
   connection.queue(kLockTeams, array_of(db::Array::uuids(), names.teams));
+  connection.queue(kReadPolicies);
   KUDOS_ASSIGN(const auto results, connection.flush());
   LockedTargets locked;
-  read_accounts(results[0], locked.targets);
+  read_accounts(results[0], read_policies(results[3]), locked.targets);
   read_ids(results[1], locked.targets.workers);
   read_ids(results[2], locked.targets.teams);
   KUDOS_TRY(find_blocked(connection, names, locked));

@@ -39,6 +39,8 @@ struct Claim {
   WorkMap map;
   std::vector<Event> events;            // locked; headers only until `load_postings`; in sequence order
   std::vector<std::int32_t> counts;     // postings of each, as its header says
+  std::int64_t highest_seen = 0;        // how far behind the frontier was looked; what wasn't claimed becomes a gap
+  SeqSet held;                          // in the gaps, to be tried, but locked by somebody else
   SeqSet pending_in_gaps;               // unapplied events that exist in the gaps
   bool gaps_cut_short = false;          // there were more than could be listed
   bool more = false;                    // unapplied events were left behind for the next cycle
@@ -48,6 +50,7 @@ struct Claim {
 
 struct ClaimLimits {
   bool forget_map = false;          // look everywhere: on a projector's first cycle, when the map is in doubt
+  SeqSet resting;                   // in the gaps, but tried a moment ago in vain: not tried now
   std::int32_t postings = 1000;  // at most, but at least one event
   std::int32_t events = 200;     // how many headers to look at; an estimate of what fits `postings`
 };
@@ -56,9 +59,10 @@ struct ClaimLimits {
 // projector works; the caller rolls back after any failure.
 Result<Claim> begin_and_claim(db::Connection& connection, const LockKeys& keys, const ClaimLimits& limits);
 
-// Fills in the postings of claimed events. An event whose postings don't match its header is a broken fact:
-// database_error.
-Status load_postings(db::Connection& connection, std::span<Event> events, std::span<const std::int32_t> counts);
+// Fills in the postings of events. Those whose postings don't match their header are broken facts: returned, to be left
+// alone.
+Result<std::vector<Uuid>> load_postings(db::Connection& connection, std::span<Event> events,
+                                        std::span<const std::int32_t> counts);
 
 struct LockedTargets {
   FoldTargets targets;

@@ -54,6 +54,11 @@ UPDATE @schema@.kudos_ledger_applier_state
 SET applied_at = clock_timestamp(), frontier = $1::bigint, gaps = $2::int8multirange, young_gaps = $3::int8multirange,
     gaps_horizon = $4::xid8)"};
 
+// An adjustment whose id was taken would be left out by the insert: then the whole cycle must fail.
+constexpr db::Statement kRequireAdjustments{"require_adjustments", R"(
+SELECT @schema@.kudos_require(count(*) = $2::integer, 'database_error', 'a floor adjustment could not be stored: its id is taken')
+FROM @schema@.kudos_events WHERE fold_id = $1::bigint AND seq = ANY ($3::bigint[]))"};
+
 std::string_view bytes_of(const Digest& digest) {
   return {reinterpret_cast<const char*>(digest.data()), digest.size()};
 }
@@ -143,7 +148,11 @@ void queue_floor_adjustments(db::Connection& connection, const EnumTypes& types,
                              FoldId fold) {
   EventWriter writer(types);
   for (const Event& event : outcome.floor_adjustments) writer.add(event);
-  if (!writer.empty()) writer.queue(connection, {.fold = fold});
+  if (writer.empty()) return;
+  writer.queue(connection, {.fold = fold});
+  auto seqs = db::Array::int64s();
+  for (const Event& event : outcome.floor_adjustments) seqs.add(event.seq);
+  connection.queue(kRequireAdjustments, db::Params().add(fold).add(seqs.size()).add(seqs));
 }
 
 void queue_state(db::Connection& connection, const WorkMap& map) {

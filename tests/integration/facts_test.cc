@@ -27,7 +27,8 @@ TEST_F(FactsTest, NoPostingIsEverChangedOrDeleted) {
                           "TRUNCATE kudos_stat_postings", "UPDATE kudos_folds SET digest = digest",
                           "DELETE FROM kudos_folds", "DELETE FROM kudos_events", "TRUNCATE kudos_events",
                           "UPDATE kudos_events SET created = now()", "UPDATE kudos_events SET event_id = gen_random_uuid()",
-                          "UPDATE kudos_events SET inline = true", "UPDATE kudos_events SET posting_count = 1"})
+                          "UPDATE kudos_events SET inline = true", "DELETE FROM kudos_ledger_control",
+                          "DELETE FROM kudos_ledger_applier_state", "UPDATE kudos_events SET posting_count = 1"})
     EXPECT_NE(refusal(sql).find("append-only"), std::string::npos) << sql << ": " << refusal(sql);
 }
 
@@ -48,6 +49,12 @@ TEST_F(FactsTest, Constraints) {
   EXPECT_NE(refusal(posting + "1, 1000000000000000000)").find("overflow"), std::string::npos);
   EXPECT_NE(refusal("INSERT INTO kudos_stat_postings (event_seq, line, entry_type, unit, amount, stat_action, record) "
                     "VALUES (1, 50, 'AWARD', 'kudos', 1, 'a', 'b')").find("names_one_subject"), std::string::npos);
+}
+
+TEST_F(FactsTest, MoneyIsANumber) {
+  for (const char* sql : {"UPDATE users SET kudos = 'NaN'", "UPDATE users SET floor_override = 'NaN'",
+                          "UPDATE user_stats SET value = 'NaN'", "UPDATE workers SET contributions = 'NaN'"})
+    EXPECT_NE(refusal(sql).find("is_a_number"), std::string::npos) << sql << ": " << refusal(sql);
 }
 
 TEST_F(FactsTest, AUserWithPostingsCantBeRemoved) {

@@ -70,6 +70,27 @@ INSERT INTO user_stats (user_id, action, value) VALUES (1, 'accumulated', 3), (1
                 "attname = 'kudos'"), "numeric(30,2)");
 }
 
+TEST_F(MigrationTest, WhatWouldBeRoundedIsRefusedByName) {
+  server().run("CREATE SCHEMA fine; CREATE TABLE fine.users (id serial PRIMARY KEY, kudos numeric(40,4)); INSERT INTO fine.users (kudos) VALUES (1.2345)");
+  auto connection = open_schema("fine");
+  EXPECT_EQ(ledger::migrate(connection).error().code, ErrorCode::invalid_request);
+  server().run("UPDATE fine.users SET kudos = NULL");
+  must(ledger::migrate(connection));
+  EXPECT_EQ(ask("SELECT kudos FROM fine.users WHERE id > 0"), "0.00");
+}
+
+TEST_F(MigrationTest, AColumnThatTheSystemAccountsCantFillIsNamed) {
+  server().run("CREATE SCHEMA strict; CREATE TABLE strict.users (id serial PRIMARY KEY, username text NOT NULL)");
+  auto connection = open_schema("strict");
+  const auto refused = ledger::migrate(connection);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_NE(refused.error().message.find("username"), std::string::npos) << refused.error().message;
+  server().run("INSERT INTO strict.users (id, username) VALUES (-1, 'treasury'), (-2, 'sink'); "
+               "ALTER TABLE strict.users ADD COLUMN account_class text NOT NULL DEFAULT 'system'; "
+               "ALTER TABLE strict.users ALTER COLUMN account_class SET DEFAULT 'standard'");
+  must(ledger::migrate(connection));
+}
+
 TEST_F(MigrationTest, MoneyInBinaryFloatingPointIsRefusedByName) {
   server().run("CREATE SCHEMA floaty; CREATE TABLE floaty.users (id serial PRIMARY KEY, kudos double precision)");
   auto connection = open_schema("floaty");
