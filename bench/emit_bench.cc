@@ -1,5 +1,6 @@
 // What emission costs: kudos_emit for one settlement a transaction beside the same rows written by plain multi-row
-// INSERTs (statement by statement, as a driver sends them, and all in one pipeline), and bulk emission from C++. Options: --clients N (16), --seconds N (10), --rounds N (3).
+// INSERTs (statement by statement, as a driver sends them, and all in one pipeline), and bulk emission from C++.
+// Options: --clients N (16), --seconds N (10), --rounds N (3).
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -45,26 +46,51 @@ struct Parties {
 
 Parties parties(unsigned draw) {
   const auto user = [](unsigned n) { return static_cast<std::int32_t>(1 + n % kUsers); };
-  return {user(draw * 7919), user(draw * 104729 + 1), Uuid::v5({}, std::to_string(draw % 50)), Uuid::v5({}, "t" + std::to_string(draw % 5))};
+  return {user(draw * 7919), user(draw * 104729 + 1), Uuid::v5({}, std::to_string(draw % 50)),
+          Uuid::v5({}, "t" + std::to_string(draw % 5))};
 }
 
 std::string document(const Parties& p) {
   const std::string requester = std::to_string(p.requester), owner = std::to_string(p.owner);
-  const std::string of_worker = R"("worker":")" + p.worker.to_string() + R"(","worker_user":)" + owner + R"(,"team":")" + p.team.to_string() + R"(",)";
-  const auto user_line = [](const std::string& user, const char* rest) { return R"({"user":)" + user + "," + rest + "}"; };
-  return R"({"wp_type":"image","postings":[)" +
-         user_line(requester, R"("entry_type":"GENERATION","amount":"-10.00")") + "," +
-         user_line(owner, R"("entry_type":"GENERATION","amount":"10.00")") + R"(],"statistics":[)" +
-         user_line(owner, R"("entry_type":"GENERATION","unit":"kudos","amount":"10.00","stat_action":"accumulated","record":"user_kudos")") + "," +
-         user_line(owner, R"("entry_type":"STAT_RECORD","unit":"count","amount":1,"stat_action":"FULFILLMENT","record":"image")") + "," +
-         user_line(owner, R"("entry_type":"STAT_RECORD","unit":"things","amount":"2.50","stat_action":"CONTRIBUTION","record":"image")") + "," +
-         user_line(owner, R"("entry_type":"STAT_ACTIVITY","unit":"count","amount":1,"stat_action":"activity","record":"user_activity")") + ",{" +
-         of_worker + R"("entry_type":"GENERATION","unit":"kudos","amount":"10.00","stat_action":"generated","record":"worker_kudos"},{)" +
-         of_worker + R"("entry_type":"STAT_CONTRIBUTION","unit":"things","amount":"2.50","stat_action":"contribution","record":"contributions"},{)" +
-         of_worker + R"("entry_type":"STAT_CONTRIBUTION","unit":"count","amount":1,"stat_action":"fulfilment","record":"fulfilments"},)" +
-         user_line(requester, R"("entry_type":"GENERATION","unit":"kudos","amount":"-10.00","stat_action":"accumulated","record":"user_kudos")") + "," +
-         user_line(requester, R"("entry_type":"STAT_RECORD","unit":"count","amount":1,"stat_action":"REQUEST","record":"image")") + "," +
-         user_line(requester, R"("entry_type":"STAT_RECORD","unit":"things","amount":"2.50","stat_action":"USAGE","record":"image")") + "]}";
+  const std::string of_worker = R"("worker":")" + p.worker.to_string() + R"(","worker_user":)" + owner +
+                                R"(,"team":")" + p.team.to_string() + R"(",)";
+  const auto user_line = [](const std::string& user, const char* rest) {
+    return R"({"user":)" + user + "," + rest + "}";
+  };
+  return R"({"wp_type":"image","postings":[)" + user_line(requester, R"("entry_type":"GENERATION","amount":"-10.00")") +
+         "," + user_line(owner, R"("entry_type":"GENERATION","amount":"10.00")") + R"(],"statistics":[)" +
+         user_line(
+             owner,
+             R"("entry_type":"GENERATION","unit":"kudos","amount":"10.00","stat_action":"accumulated","record":"user_kudos")") +
+         "," +
+         user_line(
+             owner,
+             R"("entry_type":"STAT_RECORD","unit":"count","amount":1,"stat_action":"FULFILLMENT","record":"image")") +
+         "," +
+         user_line(
+             owner,
+             R"("entry_type":"STAT_RECORD","unit":"things","amount":"2.50","stat_action":"CONTRIBUTION","record":"image")") +
+         "," +
+         user_line(
+             owner,
+             R"("entry_type":"STAT_ACTIVITY","unit":"count","amount":1,"stat_action":"activity","record":"user_activity")") +
+         ",{" + of_worker +
+         R"("entry_type":"GENERATION","unit":"kudos","amount":"10.00","stat_action":"generated","record":"worker_kudos"},{)" +
+         of_worker +
+         R"("entry_type":"STAT_CONTRIBUTION","unit":"things","amount":"2.50","stat_action":"contribution","record":"contributions"},{)" +
+         of_worker +
+         R"("entry_type":"STAT_CONTRIBUTION","unit":"count","amount":1,"stat_action":"fulfilment","record":"fulfilments"},)" +
+         user_line(
+             requester,
+             R"("entry_type":"GENERATION","unit":"kudos","amount":"-10.00","stat_action":"accumulated","record":"user_kudos")") +
+         "," +
+         user_line(requester,
+                   R"("entry_type":"STAT_RECORD","unit":"count","amount":1,"stat_action":"REQUEST","record":"image")") +
+         "," +
+         user_line(
+             requester,
+             R"("entry_type":"STAT_RECORD","unit":"things","amount":"2.50","stat_action":"USAGE","record":"image")") +
+         "]}";
 }
 
 void queue_plain(db::Connection& connection, unsigned draw) {
@@ -123,7 +149,8 @@ double run_clients(const sim::ScratchLedger& ledger, long clients, long seconds,
   const long before = events;
   const auto start = Clock::now();
   std::this_thread::sleep_for(std::chrono::seconds(seconds));
-  const double rate = static_cast<double>(events - before) / std::chrono::duration<double>(Clock::now() - start).count();
+  const double rate =
+      static_cast<double>(events - before) / std::chrono::duration<double>(Clock::now() - start).count();
   stop = true;
   for (auto& thread : threads) thread.join();
   return rate;
@@ -177,12 +204,16 @@ int run_emit(const Arguments& arguments) {
     ratios.push_back(emitted.back() / plain.back());
     pipelined_ratios.push_back(emitted.back() / pipelined.back());
   }
-  std::printf("emit: one settlement of 12 postings a transaction, %ld clients, durable, medians of %ld rounds\n", clients, rounds);
+  std::printf("emit: one settlement of 12 postings a transaction, %ld clients, durable, medians of %ld rounds\n",
+              clients, rounds);
   std::printf("  kudos_emit                          %8.0f events/s\n", median(emitted));
-  std::printf("  plain INSERTs, one at a time        %8.0f events/s   kudos_emit is %.2f of it\n", median(plain), median(ratios));
-  std::printf("  plain INSERTs, all in one pipeline  %8.0f events/s   kudos_emit is %.2f of it\n", median(pipelined), median(pipelined_ratios));
-  std::printf("bulk: 100 settlements a transaction from C++, one connection\n  kudos::emit              %8.0f events/s\n",
-              bulk);
+  std::printf("  plain INSERTs, one at a time        %8.0f events/s   kudos_emit is %.2f of it\n", median(plain),
+              median(ratios));
+  std::printf("  plain INSERTs, all in one pipeline  %8.0f events/s   kudos_emit is %.2f of it\n", median(pipelined),
+              median(pipelined_ratios));
+  std::printf(
+      "bulk: 100 settlements a transaction from C++, one connection\n  kudos::emit              %8.0f events/s\n",
+      bulk);
   if (const auto sum = ledger.ask("SELECT sum(amount) FROM kudos_postings"); sum != "0.00") {
     std::fprintf(stderr, "bench: the currency postings sum to %s\n", sum.c_str());
     return 1;

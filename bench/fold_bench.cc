@@ -74,7 +74,8 @@ double emit_backlog(sim::Client& client, sim::Marketplace& market, long events) 
   const auto start = Clock::now();
   for (long done = 0; done < events;) {
     std::vector<Command> commands;
-    for (; commands.size() < kEventsPerTransaction && done < events; ++done) commands.emplace_back(market.next_settlement());
+    for (; commands.size() < kEventsPerTransaction && done < events; ++done)
+      commands.emplace_back(market.next_settlement());
     must(client.connection.execute(db::kBegin));
     for (const auto& receipt : must(emit(client.session, commands))) must(receipt);
     must(client.connection.execute(db::kCommit));

@@ -15,11 +15,11 @@
 namespace kudos {
 
 struct NewUser {
-  std::string external_id = {};                  // unique; how later calls find the user
-  std::string account_class = "standard";   // a row of kudos_account_policies
+  std::string external_id = {};            // unique; how later calls find the user
+  std::string account_class = "standard";  // a row of kudos_account_policies
   std::optional<Total> floor_override = {};
   bool trusted = false;
-  std::optional<UserId> id = {};                 // fix the number, e.g. 0 for the anonymous user
+  std::optional<UserId> id = {};  // fix the number, e.g. 0 for the anonymous user
 };
 
 struct NewTeam {
@@ -40,7 +40,7 @@ struct NewWorker {
 struct EnsuredUser {
   UserId id;
   std::string account_class = {};  // as stored
-  bool created = false;       // by this call; false: it was there, or another transaction made it meanwhile
+  bool created = false;            // by this call; false: it was there, or another transaction made it meanwhile
 };
 
 // Creates the users that don't exist and returns the ids of all, in the order of `users`. An existing user keeps its

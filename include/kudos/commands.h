@@ -36,8 +36,8 @@ struct IdempotencyKey {
 
 struct EventOptions {
   std::optional<IdempotencyKey> key = {};
-  // A flat JSON object of at most 2 KB, kept apart with a salt so that it can be erased; only its salted hash is part of
-  // the fact. Empty: none.
+  // A flat JSON object of at most 2 KB, kept apart with a salt so that it can be erased; only its salted hash is part
+  // of the fact. Empty: none.
   std::string metadata = {};
 };
 
@@ -114,7 +114,7 @@ struct Settlement {
   std::optional<Amount> reward = {};  // ≥ 0; default: the cost
   Amount things = {};                 // ≥ 0, raw: pixelsteps for images, tokens for text; divided by the type's divisor
   std::optional<Uuid> job_id = {};
-  std::string wp_type = {};           // default: the worker's type; at most 20 characters
+  std::string wp_type = {};  // default: the worker's type; at most 20 characters
   JobOutcome outcome = JobOutcome::completed;
   EventOptions options = {};
 };
@@ -128,8 +128,8 @@ struct ActivationTax {
   EventOptions options = {};
 };
 
-// An interrogation (a question about an image, say) that was answered, or cancelled in flight. Like a settlement of type
-// "interrogation".
+// An interrogation (a question about an image, say) that was answered, or cancelled in flight. Like a settlement of
+// type "interrogation".
 struct InterrogationSettlement {
   UserRef requester = {};
   Uuid worker = {};
@@ -141,8 +141,8 @@ struct InterrogationSettlement {
   EventOptions options = {};
 };
 
-using Command = std::variant<TopUp, Award, Opening, AdminAdjustment, StyleReward, Charge, UptimeReward,
-                             Settlement, InterrogationSettlement, ActivationTax>;
+using Command = std::variant<TopUp, Award, Opening, AdminAdjustment, StyleReward, Charge, UptimeReward, Settlement,
+                             InterrogationSettlement, ActivationTax>;
 
 // The stable name of the command's kind, e.g. "settle": part of the scope of an idempotency key.
 std::string_view command_kind(const Command& command);

@@ -56,7 +56,7 @@ class Session {
 // What an emitted command left behind.
 struct Receipt {
   Uuid event_id = {};
-  EventSeq seq = {};           // 0 when nothing was stored
+  EventSeq seq = {};      // 0 when nothing was stored
   bool replayed = false;  // the key had been used for the same request: this is the first result
   bool stored = true;     // false for a fake job, which leaves nothing
 };

@@ -1,8 +1,7 @@
 #include "base/timestamp.h"
 
-#include <fmt/chrono.h>
-
 #include <chrono>
+#include <fmt/chrono.h>
 
 namespace kudos {
 

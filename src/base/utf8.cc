@@ -37,7 +37,8 @@ bool is_utf8(std::string_view text) {
 }
 
 std::size_t utf8_characters(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return !is_continuation(static_cast<unsigned char>(c)); }));
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return !is_continuation(static_cast<unsigned char>(c)); }));
 }
 
 }  // namespace kudos

@@ -1,11 +1,10 @@
 #include "kudos/uuid.h"
 
-#include <openssl/rand.h>
-
 #include <algorithm>
 #include <boost/uuid/name_generator_sha1.hpp>
 #include <boost/uuid/uuid.hpp>
 #include <chrono>
+#include <openssl/rand.h>
 
 #include "base/check.h"
 

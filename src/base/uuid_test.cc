@@ -1,7 +1,6 @@
 #include "kudos/uuid.h"
 
 #include <gtest/gtest.h>
-
 #include <set>
 
 namespace kudos {

@@ -20,27 +20,32 @@ struct Options {
 
 using Granted = std::optional<Receipt>;
 
-Result<Granted> apply(db::Connection& connection, const UserRef& user, const Options& options) {
-  if (options.monthly.empty()) return store::grant_due(connection, user, options.change.metadata);
-  KUDOS_ASSIGN(const Amount amount, Amount::parse(options.monthly));
-  return store::set_monthly_grant(connection, user, amount, options.change.metadata);
+Result<std::optional<Amount>> monthly_amount(const Options& options) {
+  if (options.monthly.empty()) return std::nullopt;
+  return Amount::parse(options.monthly);
 }
 
-void show(const Globals& globals, const Options& options, const Granted& granted) {
+Result<Granted> apply(db::Connection& connection, const UserRef& user, std::optional<Amount> monthly,
+                      const std::string& metadata) {
+  if (!monthly) return store::grant_due(connection, user, metadata);
+  return store::set_monthly_grant(connection, user, *monthly, metadata);
+}
+
+void show(const Globals& globals, std::optional<Amount> monthly, const Granted& granted) {
   if (globals.json) {
     boost::json::object object{{"granted", granted.has_value()}};
     if (granted)
       for (auto& [name, value] : receipt_to_json(*granted)) object[name] = value;
     return print_json(object);
   }
-  if (!options.monthly.empty()) fmt::print("the monthly grant is {} now\n", options.monthly);
+  if (monthly) fmt::print("the monthly grant is {} now\n", monthly->to_string());
   if (granted)
     fmt::print("{}\n", describe(*granted));
   else
-    fmt::print("{}\n", options.monthly.empty() ? "no grant is due" : "nothing was granted at once");
+    fmt::print("{}\n", monthly ? "nothing was granted at once" : "no grant is due");
 }
 
-Result<int> show_outlook(const Globals& globals, const Options& options, db::Connection& connection,
+Result<int> show_outlook(const Globals& globals, std::optional<Amount> monthly, db::Connection& connection,
                          const Granted& granted) {
   if (granted) {
     KUDOS_ASSIGN(const auto outlook, look_ahead(connection, *granted));
@@ -54,20 +59,21 @@ Result<int> show_outlook(const Globals& globals, const Options& options, db::Con
     print_json({{"dry_run", true}, {"granted", false}});
   } else {
     print_dry_run_notice();
-    show(globals, options, granted);
+    show(globals, monthly, granted);
   }
   return kDone;
 }
 
 Result<int> grant(const Globals& globals, const Options& options) {
   KUDOS_ASSIGN(const UserRef user, UserRef::parse(options.user));
+  KUDOS_ASSIGN(const auto monthly, monthly_amount(options));
   KUDOS_TRY(validate_metadata(options.change.metadata));
   KUDOS_ASSIGN(auto connection, connect(globals));
   KUDOS_TRY(connection.execute(db::kBegin));
-  KUDOS_ASSIGN(const Granted granted, apply(connection, user, options));
-  if (options.change.dry_run) return show_outlook(globals, options, connection, granted);
+  KUDOS_ASSIGN(const Granted granted, apply(connection, user, monthly, options.change.metadata));
+  if (options.change.dry_run) return show_outlook(globals, monthly, connection, granted);
   KUDOS_TRY(connection.execute(db::kCommit));
-  show(globals, options, granted);
+  show(globals, monthly, granted);
   return kDone;
 }
 
@@ -83,7 +89,8 @@ void add_grant(CLI::App& app, const Globals& globals, Run& run) {
   options->change.declare_keyless(*command);
   command->footer(
       "Without --monthly: sends the grant of the oldest month that is due, if any; run it again for the next.\n"
-      "With it: a raise grants the difference at once, a lowering nothing. No key is needed: a month counts once.\n\n"
+      "With it: a raise grants at once what this month hasn't been granted yet, a lowering nothing. No key is\n"
+      "needed: a month counts once.\n\n"
       "Examples:\n  kudos grant ext:alice --monthly 50\n  kudos grant ext:alice");
   command->callback([&, options] { run = [&, options] { return grant(globals, *options); }; });
 }

@@ -15,14 +15,16 @@ Result<int> migrate(const Globals& globals) {
   if (globals.json) {
     print_json({{"from_version", report.from_version},
                 {"to_version", report.to_version},
-                {"applied", boost::json::value_from(report.applied)}});
+                {"applied", boost::json::value_from(report.applied)},
+                {"functions_replaced", report.functions_replaced}});
     return kDone;
   }
   for (const std::string& name : report.applied) fmt::print("applied {}\n", name);
-  if (report.applied.empty())
+  if (report.functions_replaced)
+    fmt::print("SQL functions brought up to date\n");
+  else if (report.applied.empty())
     fmt::print("nothing to do: the ledger has version {}\n", report.to_version);
-  else if (report.from_version == 0)
-    fmt::print("The ledger is in shadow mode. Switch it over with `kudos mode ledger`.\n");
+  if (report.from_version == 0) fmt::print("The ledger is in shadow mode. Switch it over with `kudos mode ledger`.\n");
   return kDone;
 }
 

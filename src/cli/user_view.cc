@@ -13,7 +13,7 @@ namespace {
 // Contract: materialised + everything queued, clamped to the floor; never authorises a spend.
 Total effective(const store::UserRow& user) {
   const Total sum = user.kudos + user.pending;
-  if (is_system(user.id)) return sum;
+  if (is_system(user.id) || user.may_owe) return sum;
   // A balance that is below its floor already stays where it is.
   return std::max(sum, std::min(user.floor, user.kudos));
 }

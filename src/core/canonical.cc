@@ -17,8 +17,10 @@ void append_text(std::string& out, std::string_view text) {
 void append_absent(std::string& out) { append_length(out, 0xFFFFFFFF); }
 
 void append_optional(std::string& out, std::string_view text) {
-  if (text.empty()) append_absent(out);
-  else append_text(out, text);
+  if (text.empty())
+    append_absent(out);
+  else
+    append_text(out, text);
 }
 
 void append(std::string& out, std::int64_t number) { append_text(out, std::to_string(number)); }
@@ -34,8 +36,10 @@ void append(std::string& out, Target target) { append_text(out, label(target)); 
 
 template <class T>
 void append(std::string& out, const std::optional<T>& value) {
-  if (value) append(out, *value);
-  else append_absent(out);
+  if (value)
+    append(out, *value);
+  else
+    append_absent(out);
 }
 
 void append(std::string& out, const Posting& posting) {

@@ -1,8 +1,8 @@
 // Canonical bytes and digests: of an event with all its postings, of a fold, of a request.
 //
 // docs/reference/digests.md describes the bytes precisely enough to write another verifier. Nothing here depends on the
-// order of JSON keys, time zones or text encodings: details arrive as PostgreSQL's normalised jsonb text in UTF-8, times
-// as microseconds, amounts as two-decimal text.
+// order of JSON keys, time zones or text encodings: details arrive as PostgreSQL's normalised jsonb text in UTF-8,
+// times as microseconds, amounts as two-decimal text.
 #pragma once
 
 #include <span>

@@ -15,7 +15,7 @@ struct RecordType {
   Unit unit;
 };
 constexpr std::array kRecordTypes = {
-    RecordType{"CONTRIBUTION", Unit::things}, RecordType{"USAGE", Unit::things},  RecordType{"FULFILLMENT", Unit::count},
+    RecordType{"CONTRIBUTION", Unit::things}, RecordType{"USAGE", Unit::things}, RecordType{"FULFILLMENT", Unit::count},
     RecordType{"REQUEST", Unit::count},       RecordType{"STYLE", Unit::count},
 };
 
@@ -72,10 +72,14 @@ std::expected<Target, QuarantineReason> classify(const StatPosting& statistic) {
     return std::unexpected(QuarantineReason::stat_action_too_long);
   if (utf8_characters(statistic.record) > kMaxRecord) return std::unexpected(QuarantineReason::record_too_long);
   switch (statistic.entry_type) {
-    case EntryType::stat_record: return classify_record(statistic);
-    case EntryType::stat_contribution: return classify_contribution(statistic);
-    case EntryType::stat_activity: return classify_activity(statistic);
-    default: return classify_kudos(statistic);
+    case EntryType::stat_record:
+      return classify_record(statistic);
+    case EntryType::stat_contribution:
+      return classify_contribution(statistic);
+    case EntryType::stat_activity:
+      return classify_activity(statistic);
+    default:
+      return classify_kudos(statistic);
   }
 }
 

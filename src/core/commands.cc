@@ -2,8 +2,8 @@
 
 #include <charconv>
 
-#include "core/validate.h"
 #include "base/try.h"
+#include "core/validate.h"
 
 namespace kudos {
 namespace {

@@ -6,7 +6,8 @@ namespace kudos {
 namespace {
 
 // The name space of floor adjustments' ids, a random constant.
-constexpr Uuid kNamespace{{0x5e, 0x0c, 0x1f, 0x3a, 0x8d, 0x27, 0x4b, 0x6e, 0x9a, 0x41, 0x77, 0xd2, 0x06, 0xbe, 0x93, 0x58}};
+constexpr Uuid kNamespace{
+    {0x5e, 0x0c, 0x1f, 0x3a, 0x8d, 0x27, 0x4b, 0x6e, 0x9a, 0x41, 0x77, 0xd2, 0x06, 0xbe, 0x93, 0x58}};
 
 }  // namespace
 
@@ -21,8 +22,8 @@ Event floor_adjustment(const Event& cause, UserId user, Total forgiven, Total fl
   event.id = Uuid::v5(kNamespace, cause.id.to_string() + "/" + std::to_string(user.value));
   event.job_id = cause.job_id;
   // As PostgreSQL writes jsonb: shorter keys first.
-  const std::string detail = R"({"floor": ")" + floor.to_string() + R"(", "reason": "floor", "event_id": ")" +
-                             cause.id.to_string() + R"("})";
+  const std::string detail =
+      R"({"floor": ")" + floor.to_string() + R"(", "reason": "floor", "event_id": ")" + cause.id.to_string() + R"("})";
   const auto post = [&](UserId who, Amount change) {
     Posting posting;
     posting.entry_type = EntryType::floor_adjustment;

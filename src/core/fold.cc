@@ -39,8 +39,10 @@ class Folding {
     nets_.clear();
     for (const Posting& posting : event.postings) {
       if (is_system(posting.user)) continue;
-      if (posting.escrow) account(posting.user).escrow += posting.amount;
-      else net_of(posting.user) += posting.amount;
+      if (posting.escrow)
+        account(posting.user).escrow += posting.amount;
+      else
+        net_of(posting.user) += posting.amount;
     }
     for (const auto& [user, net] : nets_) apply_net(event, user, net);
   }
@@ -81,14 +83,19 @@ class Folding {
       case Target::user_record:
         outcome_.user_records[{*statistic.user, {statistic.stat_action, statistic.record}}] += statistic.amount;
         break;
-      case Target::user_activity: break;  // the touch is all
+      case Target::user_activity:
+        break;  // the touch is all
       case Target::worker_stat:
         if (targets_.workers.contains(*statistic.worker))
           outcome_.worker_stats[{*statistic.worker, statistic.stat_action}] += statistic.amount;
         add_production(statistic, &Production::kudos);
         break;
-      case Target::worker_contributions: add_production(statistic, &Production::contributions); break;
-      case Target::worker_fulfilments: add_production(statistic, &Production::fulfilments); break;
+      case Target::worker_contributions:
+        add_production(statistic, &Production::contributions);
+        break;
+      case Target::worker_fulfilments:
+        add_production(statistic, &Production::fulfilments);
+        break;
     }
   }
 

@@ -43,9 +43,9 @@ struct Production {
   Total fulfilments;
 };
 
-using UserStatKey = std::pair<UserId, std::string>;                             // user, action
-using UserRecordKey = std::pair<UserId, std::pair<std::string, std::string>>;   // user, (type, dimension)
-using WorkerStatKey = std::pair<Uuid, std::string>;                             // worker, action
+using UserStatKey = std::pair<UserId, std::string>;                            // user, action
+using UserRecordKey = std::pair<UserId, std::pair<std::string, std::string>>;  // user, (type, dimension)
+using WorkerStatKey = std::pair<Uuid, std::string>;                            // worker, action
 
 struct Quarantined {
   EventSeq seq;

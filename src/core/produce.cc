@@ -11,7 +11,8 @@ namespace kudos {
 namespace {
 
 // The name space of event ids made from idempotency keys, a random constant.
-constexpr Uuid kKeyNamespace{{0xc4, 0x3b, 0x70, 0x19, 0xe5, 0x6d, 0x4f, 0x02, 0x8f, 0x5a, 0x2c, 0x91, 0xd7, 0x48, 0x0b, 0xa6}};
+constexpr Uuid kKeyNamespace{
+    {0xc4, 0x3b, 0x70, 0x19, 0xe5, 0x6d, 0x4f, 0x02, 0x8f, 0x5a, 0x2c, 0x91, 0xd7, 0x48, 0x0b, 0xa6}};
 constexpr std::size_t kMaxKeyBytes = 200;
 constexpr std::size_t kMaxReasonBytes = 200;
 
@@ -41,8 +42,7 @@ Result<const UserFacts*> find_living_user(const Directory& directory, const User
 
 Result<const WorkerFacts*> find_worker(const Directory& directory, const Uuid& id) {
   const auto found = directory.workers.find(id);
-  if (found == directory.workers.end())
-    return fail(ErrorCode::unknown_worker, "there is no worker " + id.to_string());
+  if (found == directory.workers.end()) return fail(ErrorCode::unknown_worker, "there is no worker " + id.to_string());
   return &found->second;
 }
 
@@ -58,7 +58,8 @@ Status require_positive(Amount amount, std::string_view what) {
 
 Status require_not_negative(Amount amount, std::string_view what) {
   if (!amount.is_negative()) return {};
-  return fail(ErrorCode::amount_not_positive, std::string(what) + " is " + amount.to_string() + "; it can't be negative");
+  return fail(ErrorCode::amount_not_positive,
+              std::string(what) + " is " + amount.to_string() + "; it can't be negative");
 }
 
 // {"reason": …} as PostgreSQL writes jsonb; empty for no reason.
@@ -167,8 +168,9 @@ Result<Event> build(const Opening& opening, const Directory& directory) {
   KUDOS_TRY(require_change(opening.amount));
   KUDOS_ASSIGN(const UserFacts* facts, find_living_user(directory, opening.user));
   if (opening.amount.is_negative() && !facts->may_owe)
-    return fail(ErrorCode::amount_not_positive, "the opening of user " + opening.user.to_string() + " is " +
-                                                    opening.amount.to_string() + "; its class can't owe",
+    return fail(ErrorCode::amount_not_positive,
+                "the opening of user " + opening.user.to_string() + " is " + opening.amount.to_string() +
+                    "; its class can't owe",
                 "Only a class whose shortfall is debt (postpaid) may open below 0.");
   KUDOS_ASSIGN(auto event, change_of(directory, opening.user, opening.amount, {EntryType::opening, "opening"}));
   return std::move(event).take();
@@ -215,8 +217,10 @@ Result<Event> build(const UptimeReward& uptime, const Directory& directory) {
   const bool spendable = owner.earns_spendable() || uptime.bypass_evaluation;
   EventBuilder event;
   event.job({}, worker->type);
-  if (spendable) event.spendable(EntryType::uptime_reward, owner.id, uptime.amount);
-  else event.escrow(EntryType::uptime_reward, owner.id, uptime.amount);
+  if (spendable)
+    event.spendable(EntryType::uptime_reward, owner.id, uptime.amount);
+  else
+    event.escrow(EntryType::uptime_reward, owner.id, uptime.amount);
   event.balance(EntryType::uptime_reward);
   event.worker(uptime.worker, owner.id, {});
   event.worker_stat(EntryType::uptime_reward, "uptime", uptime.amount);

@@ -18,7 +18,7 @@ struct UserFacts {
   std::string account_class;
   bool trusted = false;
   bool deleted = false;
-  bool may_owe = false;  // its class's shortfall is debt
+  bool may_owe = false;                    // its class's shortfall is debt
   std::int64_t usage_multiplier = 10'000;  // in ten-thousandths
 
   bool is_anonymous() const { return account_class == "anonymous"; }
@@ -40,7 +40,7 @@ struct Directory {
 
 // What a command becomes.
 struct Produced {
-  Event event;  // without sequence number; its id is set
+  Event event;         // without sequence number; its id is set
   bool stored = true;  // false for a fake job: there is nothing to store
 };
 

@@ -33,10 +33,14 @@ class Writer {
 
 std::string_view outcome_name(JobOutcome outcome) {
   switch (outcome) {
-    case JobOutcome::completed: return "completed";
-    case JobOutcome::cancelled: return "cancelled";
-    case JobOutcome::censored: return "censored";
-    case JobOutcome::fake: return "fake";
+    case JobOutcome::completed:
+      return "completed";
+    case JobOutcome::cancelled:
+      return "cancelled";
+    case JobOutcome::censored:
+      return "censored";
+    case JobOutcome::fake:
+      return "fake";
   }
   return {};
 }
@@ -54,8 +58,10 @@ void write(Writer& out, const StyleReward& style) {
 }
 void write(Writer& out, const Charge& charge) {
   out.field("payer", charge.payer).field("amount", charge.amount);
-  if (charge.payee) out.field("payee", *charge.payee);
-  else out.field("payee", "");
+  if (charge.payee)
+    out.field("payee", *charge.payee);
+  else
+    out.field("payee", "");
   out.field("reason", charge.reason);
 }
 void write(Writer& out, const UptimeReward& uptime) {

@@ -23,7 +23,7 @@ struct SeqRange {
 class SeqSet {
  public:
   SeqSet() = default;
-  static SeqSet of(std::span<const EventSeq> seqs);  // in any order
+  static SeqSet of(std::span<const EventSeq> seqs);            // in any order
   static SeqSet range(std::int64_t first, std::int64_t last);  // empty when first > last
   // The text form of int8multirange, e.g. "{[1,5),[9,10)}"; database_error for anything else.
   static Result<SeqSet> parse(std::string_view text);

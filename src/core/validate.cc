@@ -21,9 +21,9 @@ bool has_control_character(std::string_view text) {
 Status validate_statistic(const StatPosting& statistic) {
   const auto defect = find_defect(statistic);
   if (!defect) return {};
-  return fail(ErrorCode::invalid_statistic,
-              "statistic " + std::to_string(statistic.line) + " ('" + statistic.stat_action + "', '" +
-                  statistic.record + "') would be set aside: " + std::string(label(*defect)));
+  return fail(ErrorCode::invalid_statistic, "statistic " + std::to_string(statistic.line) + " ('" +
+                                                statistic.stat_action + "', '" + statistic.record +
+                                                "') would be set aside: " + std::string(label(*defect)));
 }
 
 // Collects the keys of a flat object; refuses nesting and doubled keys, which the DOM would hide.
@@ -85,8 +85,8 @@ std::unexpected<Error> metadata_error(std::string_view why) {
 Status validate(const Event& event) {
   if (event.posting_count() == 0) return fail(ErrorCode::invalid_request, "the event has no postings");
   if (event.posting_count() > kMaxPostings)
-    return fail(ErrorCode::too_many_postings, "the event has " + std::to_string(event.posting_count()) +
-                                                  " postings; at most 1000 are allowed");
+    return fail(ErrorCode::too_many_postings,
+                "the event has " + std::to_string(event.posting_count()) + " postings; at most 1000 are allowed");
   for (const Posting& posting : event.postings)
     if (posting.amount.is_zero())
       return fail(ErrorCode::invalid_amount, "posting " + std::to_string(posting.line) + " is zero");
@@ -100,8 +100,8 @@ Status validate(const Event& event) {
 Status validate_wp_type(std::string_view wp_type) {
   KUDOS_TRY(validate_name(wp_type, "the work type", 4 * kMaxWpType));
   if (const auto length = utf8_characters(wp_type); length > kMaxWpType)
-    return fail(ErrorCode::invalid_request, "the work type has " + std::to_string(length) +
-                                                " characters; at most " + std::to_string(kMaxWpType) + " are allowed");
+    return fail(ErrorCode::invalid_request, "the work type has " + std::to_string(length) + " characters; at most " +
+                                                std::to_string(kMaxWpType) + " are allowed");
   return {};
 }
 

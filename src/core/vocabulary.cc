@@ -9,17 +9,28 @@ namespace {
 using namespace std::string_view_literals;
 
 // In the order of the enumerations.
-constexpr std::array kEntryTypes = {
-    "GENERATION"sv,   "UPTIME_REWARD"sv, "EVALUATION_PROMOTION"sv, "TRANSFER"sv,          "ADMIN_ADJUSTMENT"sv,
-    "AWARD"sv,        "STYLE_REWARD"sv,  "STAT_RECORD"sv,          "STAT_CONTRIBUTION"sv, "STAT_ACTIVITY"sv,
-    "FLOOR_ADJUSTMENT"sv, "RECONCILIATION"sv, "CHARGE"sv,          "TOPUP"sv,             "OPENING"sv,
-    "REVERSAL"sv};
+constexpr std::array kEntryTypes = {"GENERATION"sv,
+                                    "UPTIME_REWARD"sv,
+                                    "EVALUATION_PROMOTION"sv,
+                                    "TRANSFER"sv,
+                                    "ADMIN_ADJUSTMENT"sv,
+                                    "AWARD"sv,
+                                    "STYLE_REWARD"sv,
+                                    "STAT_RECORD"sv,
+                                    "STAT_CONTRIBUTION"sv,
+                                    "STAT_ACTIVITY"sv,
+                                    "FLOOR_ADJUSTMENT"sv,
+                                    "RECONCILIATION"sv,
+                                    "CHARGE"sv,
+                                    "TOPUP"sv,
+                                    "OPENING"sv,
+                                    "REVERSAL"sv};
 constexpr std::array kUnits = {"kudos"sv, "things"sv, "count"sv};
 constexpr std::array kTargets = {"user_stat"sv,   "user_record"sv,          "user_activity"sv,
                                  "worker_stat"sv, "worker_contributions"sv, "worker_fulfilments"sv};
 constexpr std::array kQuarantineReasons = {
-    "missing_user"sv,        "stat_action_too_long"sv,     "record_too_long"sv,           "invalid_user_kudos"sv,
-    "invalid_worker_kudos"sv, "invalid_stat_record"sv,     "invalid_stat_record_unit"sv,  "invalid_stat_contribution"sv,
+    "missing_user"sv,          "stat_action_too_long"sv, "record_too_long"sv,          "invalid_user_kudos"sv,
+    "invalid_worker_kudos"sv,  "invalid_stat_record"sv,  "invalid_stat_record_unit"sv, "invalid_stat_contribution"sv,
     "invalid_stat_activity"sv, "unknown_projection"sv};
 constexpr std::array kShortfalls = {"forgive"sv, "debt"sv, "unlimited"sv};
 

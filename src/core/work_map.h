@@ -16,10 +16,10 @@
 namespace kudos {
 
 struct WorkMap {
-  std::int64_t frontier = 0;    // the highest sequence number folded
-  SeqSet gaps;                  // may hold unapplied events; their owners are older than `horizon`
-  SeqSet young_gaps;            // the same, noticed later
-  std::uint64_t horizon = 0;    // a transaction id
+  std::int64_t frontier = 0;  // the highest sequence number folded
+  SeqSet gaps;                // may hold unapplied events; their owners are older than `horizon`
+  SeqSet young_gaps;          // the same, noticed later
+  std::uint64_t horizon = 0;  // a transaction id
 
   SeqSet all_gaps() const { return gaps | young_gaps; }
   bool operator==(const WorkMap&) const = default;
@@ -27,7 +27,7 @@ struct WorkMap {
 
 // What one cycle saw and did.
 struct Sighting {
-  SeqSet settled;  // folded by this cycle, or numbers that it drew itself for floor adjustments
+  SeqSet settled;            // folded by this cycle, or numbers that it drew itself for floor adjustments
   std::int64_t highest = 0;  // how far behind the frontier was looked; 0 when nothing was there
   SeqSet waiting;  // events in the gaps that exist, unapplied, and were not folded by this cycle (locked, or too many)
   // Of a snapshot taken before or together with the look into the gaps: all transactions below xmin had ended.

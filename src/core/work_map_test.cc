@@ -1,8 +1,7 @@
 #include "core/work_map.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
+#include <gtest/gtest.h>
 #include <random>
 #include <set>
 
@@ -100,8 +99,10 @@ TEST(WorkMapTest, EverythingCommittedIsFoldedWhateverTheOrder) {
       for (const auto seq : unfolded) {
         if (seq <= map.frontier && !gaps.contains({seq})) continue;  // not where the map says
         const bool locked = random() % 4 == 0;
-        if (!locked) taken.push_back({seq});
-        else if (seq <= map.frontier) waiting.push_back({seq});
+        if (!locked)
+          taken.push_back({seq});
+        else if (seq <= map.frontier)
+          waiting.push_back({seq});
       }
       for (const EventSeq seq : taken) unfolded.erase(seq.value);
       folded += taken.size();
@@ -112,8 +113,10 @@ TEST(WorkMapTest, EverythingCommittedIsFoldedWhateverTheOrder) {
     };
     for (int step = 0; step < 400; ++step) {
       const auto action = random() % 10;
-      if (action < 3) running.push_back({next_xid++, {}});
-      else if (action < 6 && !running.empty()) running[random() % running.size()].seqs.push_back(next_seq++);
+      if (action < 3)
+        running.push_back({next_xid++, {}});
+      else if (action < 6 && !running.empty())
+        running[random() % running.size()].seqs.push_back(next_seq++);
       else if (action < 8 && !running.empty()) {
         const auto at = running.begin() + static_cast<std::ptrdiff_t>(random() % running.size());
         if (random() % 3 != 0) {
@@ -121,7 +124,8 @@ TEST(WorkMapTest, EverythingCommittedIsFoldedWhateverTheOrder) {
           committed += at->seqs.size();
         }
         running.erase(at);
-      } else cycle();
+      } else
+        cycle();
     }
     running.clear();
     for (int i = 0; i < 60; ++i) cycle();

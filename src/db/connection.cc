@@ -1,9 +1,9 @@
 #include "db/connection.h"
 
-#include <libpq-fe.h>
 #include <poll.h>
 
 #include <cstring>
+#include <libpq-fe.h>
 #include <memory>
 
 #include "base/check.h"
@@ -19,8 +19,8 @@ struct FreeResult {
 using ResultPtr = std::unique_ptr<PGresult, FreeResult>;
 
 constexpr const char* kConnectionDefaults[][2] = {
-    {"application_name", "kudos"}, {"connect_timeout", "10"},       {"keepalives_idle", "15"},
-    {"keepalives_interval", "5"},  {"keepalives_count", "3"},       {"client_encoding", "UTF8"},
+    {"application_name", "kudos"}, {"connect_timeout", "10"}, {"keepalives_idle", "15"},
+    {"keepalives_interval", "5"},  {"keepalives_count", "3"}, {"client_encoding", "UTF8"},
 };
 
 PGconn* connect(const std::string& conninfo) {
@@ -91,8 +91,10 @@ Connection& Connection::operator=(Connection&& other) noexcept {
 
 Connection::~Connection() {
   if (connection_ == nullptr) return;
-  if (owned_) PQfinish(connection_);
-  else forget_statements();
+  if (owned_)
+    PQfinish(connection_);
+  else
+    forget_statements();
 }
 
 // A borrowed connection outlives this object; its server keeps prepared statements until they are told to go.
@@ -131,9 +133,7 @@ const std::string& Connection::rendered(const Statement& statement) {
 
 std::string Connection::prepared_name(const Statement& statement) const { return prefix_ + statement.name; }
 
-void Connection::queue(const Statement& statement, Params params) {
-  queue_.push_back({&statement, std::move(params)});
-}
+void Connection::queue(const Statement& statement, Params params) { queue_.push_back({&statement, std::move(params)}); }
 
 Status Connection::enter_pipeline() {
   if (PQstatus(connection_) != CONNECTION_OK) return std::unexpected(connection_error("connect"));
@@ -141,7 +141,8 @@ Status Connection::enter_pipeline() {
     return fail(ErrorCode::invalid_request, "the connection is busy with another query or in pipeline mode",
                 "Read all results and leave pipeline mode before calling Kudos on its connection.");
   };
-  if (PQpipelineStatus(connection_) != PQ_PIPELINE_OFF || PQtransactionStatus(connection_) == PQTRANS_ACTIVE) return busy();
+  if (PQpipelineStatus(connection_) != PQ_PIPELINE_OFF || PQtransactionStatus(connection_) == PQTRANS_ACTIVE)
+    return busy();
   was_nonblocking_ = PQisnonblocking(connection_) == 1;
   // Non-blocking: a blocking send could wait for a server that waits for us to read.
   PQsetnonblocking(connection_, 1);
@@ -194,8 +195,8 @@ Result<std::vector<Rows>> Connection::flush() {
     const Statement* statement = queue_[i].statement;
     if (options_.prepare && !std::exchange(prepared_[statement], true)) {
       prepared_first[i] = true;
-      sent = PQsendPrepare(connection_, prepared_name(*statement).c_str(), rendered(*statement).c_str(), 0,
-                           nullptr) == 1;
+      sent =
+          PQsendPrepare(connection_, prepared_name(*statement).c_str(), rendered(*statement).c_str(), 0, nullptr) == 1;
     }
     sent = sent && send(queue_[i]);
   }

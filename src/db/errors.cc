@@ -47,10 +47,17 @@ Error server_error(std::string_view sqlstate, std::string_view message, std::str
 
 Error lost_connection(std::string message, std::string_view statement, bool commit_sent) {
   if (commit_sent)
-    return {ErrorCode::commit_in_doubt, "the connection was lost while committing: " + message,
-            "Look for the event by its id or idempotency key before sending it again.", {}, std::string(statement),
+    return {ErrorCode::commit_in_doubt,
+            "the connection was lost while committing: " + message,
+            "Look for the event by its id or idempotency key before sending it again.",
+            {},
+            std::string(statement),
             Recovery::in_doubt};
-  return {ErrorCode::database_unavailable, "the connection was lost: " + message, {}, {}, std::string(statement),
+  return {ErrorCode::database_unavailable,
+          "the connection was lost: " + message,
+          {},
+          {},
+          std::string(statement),
           Recovery::reconnect};
 }
 

@@ -11,8 +11,7 @@ namespace {
 
 constexpr Statement kLock{"migration_lock", "SELECT pg_advisory_xact_lock($1::bigint)"};
 constexpr Statement kHasSchema{"has_schema", "SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1::text)"};
-constexpr Statement kVersion{"migration_version",
-                             "SELECT coalesce(max(version), 0) FROM @schema@.kudos_migrations"};
+constexpr Statement kVersion{"migration_version", "SELECT coalesce(max(version), 0) FROM @schema@.kudos_migrations"};
 constexpr Statement kRecord{"record_migration",
                             "INSERT INTO @schema@.kudos_migrations (version, name) VALUES ($1::integer, $2::text)"};
 constexpr const char* kPrepare = R"(
@@ -25,8 +24,8 @@ CREATE TABLE IF NOT EXISTS @schema@.kudos_function_sets (
     applied_at timestamptz NOT NULL DEFAULT now());
 SET LOCAL search_path TO @schema@, pg_temp;
 SET LOCAL check_function_bodies = off;)";
-constexpr Statement kLastFunctions{
-    "last_functions", "SELECT digest FROM @schema@.kudos_function_sets ORDER BY applied_at DESC LIMIT 1"};
+constexpr Statement kLastFunctions{"last_functions",
+                                   "SELECT digest FROM @schema@.kudos_function_sets ORDER BY applied_at DESC LIMIT 1"};
 constexpr Statement kRecordFunctions{"record_functions", R"(
 INSERT INTO @schema@.kudos_function_sets (digest, applied_at) VALUES ($1::text, clock_timestamp())
 ON CONFLICT (digest) DO UPDATE SET applied_at = excluded.applied_at)"};
@@ -66,8 +65,7 @@ Status apply(Connection& connection, const SqlFile& file) {
   return {};
 }
 
-Result<MigrationReport> apply_missing(Connection& connection, const SqlFiles& files,
-                                      std::int64_t lock_key) {
+Result<MigrationReport> apply_missing(Connection& connection, const SqlFiles& files, std::int64_t lock_key) {
   // The lock comes first: two processes creating the schema at once would collide in the catalogue.
   KUDOS_TRY(connection.execute(kBegin));
   KUDOS_TRY(connection.execute(kLock, Params().add(lock_key)));

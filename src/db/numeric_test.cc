@@ -19,8 +19,9 @@ std::string encode(std::int16_t weight, std::int16_t sign, std::initializer_list
 }
 
 TEST(NumericTest, RoundTripsTheEdges) {
-  for (const Int128 value : {Int128{0}, Int128{1}, Int128{-1}, Int128{100}, Int128{9999}, Int128{10000}, Int128{123456789},
-                             Amount::kLimit - 1, -Amount::kLimit + 1, Total::kLimit - 1, -Total::kLimit + 1}) {
+  for (const Int128 value :
+       {Int128{0}, Int128{1}, Int128{-1}, Int128{100}, Int128{9999}, Int128{10000}, Int128{123456789},
+        Amount::kLimit - 1, -Amount::kLimit + 1, Total::kLimit - 1, -Total::kLimit + 1}) {
     std::string bytes;
     put_numeric(bytes, value);
     const auto read = get_numeric(bytes);

@@ -49,8 +49,10 @@ class Array {
   void add(Timestamp value);
   template <class T>
   void add(const std::optional<T>& value) {
-    if (value) add(*value);
-    else null();
+    if (value)
+      add(*value);
+    else
+      null();
   }
 
   std::int32_t size() const { return count_; }

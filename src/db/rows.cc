@@ -1,8 +1,7 @@
 #include "db/rows.h"
 
-#include <libpq-fe.h>
-
 #include <cstdlib>
+#include <libpq-fe.h>
 #include <utility>
 
 #include "base/check.h"

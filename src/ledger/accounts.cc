@@ -52,8 +52,9 @@ Result<std::vector<EnsuredUser>> ensure_users_reporting(Session& session, std::s
     if (user.id && user.id->value < 0)
       return fail(ErrorCode::system_account, "user numbers below 0 belong to system accounts");
     if (user.id && user.id->value > kLargestFixedId)
-      return fail(ErrorCode::invalid_request, "the user number is " + std::to_string(user.id->value) +
-                                                  "; at most " + std::to_string(kLargestFixedId) + " can be fixed",
+      return fail(ErrorCode::invalid_request,
+                  "the user number is " + std::to_string(user.id->value) + "; at most " +
+                      std::to_string(kLargestFixedId) + " can be fixed",
                   "Numbers drawn later follow the largest: leave them room.");
   }
   return store::ensure_users(session.impl().connection, users);

@@ -42,7 +42,8 @@ class Emission {
     KUDOS_TRY(require_transaction(session_.connection));
     KUDOS_ASSIGN(context_, store::load_for_emission(session_.connection, session_.keys, needs()));
     if (context_.mode != Mode::ledger)
-      return fail(ErrorCode::shadow_mode_unsupported, "the ledger is in shadow mode, in which nothing can be emitted yet",
+      return fail(ErrorCode::shadow_mode_unsupported,
+                  "the ledger is in shadow mode, in which nothing can be emitted yet",
                   "Switch it over with `kudos mode ledger`.");
     for (const Command& command : commands_) pending_.push_back(decide(command));
     KUDOS_TRY(store_events());
@@ -85,8 +86,8 @@ class Emission {
 
   bool users_known(const Command& command) const {
     bool known = true;
-    visit_accounts(command, [&](const UserRef& user) { known &= context_.directory.users.contains(user); },
-                   [](const Uuid&) {});
+    visit_accounts(
+        command, [&](const UserRef& user) { known &= context_.directory.users.contains(user); }, [](const Uuid&) {});
     return known;
   }
 
@@ -137,8 +138,8 @@ class Emission {
     for (Pending& pending : pending_) {
       // Also those that had replayed this call's own loser.
       if (!pending.receipt || !found.contains(pending.receipt->event_id)) continue;
-      const auto digest = pending.event ? pending.event->request_digest
-                                        : context_.stored.at(pending.receipt->event_id).request_digest;
+      const auto digest =
+          pending.event ? pending.event->request_digest : context_.stored.at(pending.receipt->event_id).request_digest;
       KUDOS_CHECK(digest.has_value());
       pending.receipt = replay(pending.receipt->event_id, found.at(pending.receipt->event_id), *digest);
     }

@@ -78,8 +78,10 @@ store::JournalRow journal_row(const store::Claim& claim, const FoldOutcome& outc
     row.stat_postings += static_cast<std::int32_t>(event.statistics.size());
     row.inline_events += event.applied_inline ? 1 : 0;
     const bool set_aside = quarantined != outcome.quarantined.end() && quarantined->seq == event.seq;
-    if (set_aside) digest.add(event, Disposition::set_aside, label((quarantined++)->reason));
-    else digest.add(event, event.applied_inline ? Disposition::inline_only : Disposition::applied);
+    if (set_aside)
+      digest.add(event, Disposition::set_aside, label((quarantined++)->reason));
+    else
+      digest.add(event, event.applied_inline ? Disposition::inline_only : Disposition::applied);
   }
   for (const Event& event : outcome.floor_adjustments) {
     seqs.push_back(event.seq);
@@ -131,8 +133,10 @@ store::ClaimLimits Projector::limits() {
 
 Result<CycleReport> Projector::run_once() {
   auto report = run_cycle();
-  if (report) took_over_ = true;
-  else connection_.roll_back();
+  if (report)
+    took_over_ = true;
+  else
+    connection_.roll_back();
   return report;
 }
 
@@ -159,7 +163,8 @@ Status Projector::prepare_claim(store::Claim& claim, CycleReport& report, store:
     KUDOS_ASSIGN(report.broken_events, store::load_postings(connection_, claim.events, claim.counts));
   }
   const SeqSet claimed = seqs_of(claim.events);
-  std::erase_if(claim.events, [&](const Event& event) { return std::ranges::count(report.broken_events, event.id) > 0; });
+  std::erase_if(claim.events,
+                [&](const Event& event) { return std::ranges::count(report.broken_events, event.id) > 0; });
   Stopwatch watch(time_of(report, Phase::lock));
   KUDOS_ASSIGN(locked, store::lock_targets(connection_, claim.events));
   set_blocked_aside(claim, locked, report);

@@ -22,10 +22,10 @@
 namespace kudos::ledger {
 
 struct ProjectorOptions {
-  std::int32_t batch_postings = 1000;                // KUDOS_APPLIER_BATCH_SIZE; at least one event is taken
-  std::chrono::milliseconds interval{3000};          // KUDOS_APPLIER_INTERVAL (seconds): the idle tick
-  std::int32_t max_catchup_cycles = 10;              // KUDOS_APPLIER_MAX_CATCHUP_CYCLES: cycles within a tick
-  std::chrono::milliseconds shortest_interval{10};   // the tick while work arrives
+  std::int32_t batch_postings = 1000;               // KUDOS_APPLIER_BATCH_SIZE; at least one event is taken
+  std::chrono::milliseconds interval{3000};         // KUDOS_APPLIER_INTERVAL (seconds): the idle tick
+  std::int32_t max_catchup_cycles = 10;             // KUDOS_APPLIER_MAX_CATCHUP_CYCLES: cycles within a tick
+  std::chrono::milliseconds shortest_interval{10};  // the tick while work arrives
 
   // Overrides from the environment; invalid_request names a variable that isn't a number in range.
   static Result<ProjectorOptions> from_environment();
@@ -37,14 +37,14 @@ inline constexpr std::size_t kPhases = 5;
 using PhaseTimes = std::array<std::chrono::nanoseconds, kPhases>;
 
 struct CycleReport {
-  std::int32_t events = 0;             // folded, those set aside and those applied inline included
-  std::int32_t postings = 0;           // of these events
+  std::int32_t events = 0;    // folded, those set aside and those applied inline included
+  std::int32_t postings = 0;  // of these events
   std::int32_t floor_adjustments = 0;
   std::int32_t quarantined_events = 0;
-  std::int32_t blocked_events = 0;     // left for later: a row they need is held by somebody else
-  std::vector<Uuid> broken_events;     // their postings don't match their headers: left alone, never marked applied
-  bool more = false;                   // the batch was full: another cycle would find work
-  FoldId fold;                         // 0 when nothing was folded
+  std::int32_t blocked_events = 0;  // left for later: a row they need is held by somebody else
+  std::vector<Uuid> broken_events;  // their postings don't match their headers: left alone, never marked applied
+  bool more = false;                // the batch was full: another cycle would find work
+  FoldId fold;                      // 0 when nothing was folded
   PhaseTimes phases{};
 };
 
@@ -79,7 +79,7 @@ class Projector {
   // every claim and stop the others.
   SeqSet resting_;
   std::chrono::steady_clock::time_point rest_until_;
-  SeqSet own_seqs_;                // drawn for floor adjustments, beyond the frontier: known to be folded
+  SeqSet own_seqs_;  // drawn for floor adjustments, beyond the frontier: known to be folded
 };
 
 }  // namespace kudos::ledger

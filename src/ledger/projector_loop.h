@@ -25,11 +25,11 @@ struct ProjectorStats {
   std::int64_t events = 0;
   std::int64_t postings = 0;
   std::int64_t floor_adjustments = 0;
-  std::int64_t failures = 0;       // cycles that were rolled back
+  std::int64_t failures = 0;  // cycles that were rolled back
   std::int64_t reconnections = 0;
-  bool standing_by = false;        // another projector was at work at the last tick
-  std::set<Uuid> broken_events;    // their postings don't match their headers; left alone
-  std::string last_error;          // of the last failed tick; empty after a good one
+  bool standing_by = false;      // another projector was at work at the last tick
+  std::set<Uuid> broken_events;  // their postings don't match their headers; left alone
+  std::string last_error;        // of the last failed tick; empty after a good one
 };
 
 struct LoopOptions {

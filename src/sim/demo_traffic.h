@@ -19,8 +19,8 @@ struct TrafficOptions {
   std::string schema = "public";
   MarketplaceShape shape;
   int jobs_per_second = 300;
-  std::function<void()> on_commit;                     // e.g. wakes the projector; may be empty
-  std::function<void(const std::string&)> log;         // failures, one line each; may be empty
+  std::function<void()> on_commit;              // e.g. wakes the projector; may be empty
+  std::function<void(const std::string&)> log;  // failures, one line each; may be empty
 };
 
 class DemoTraffic {

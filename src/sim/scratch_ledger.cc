@@ -1,10 +1,9 @@
 #include "sim/scratch_ledger.h"
 
-#include <libpq-fe.h>
-#include <sys/stat.h>
-
 #include <cstdio>
 #include <cstdlib>
+#include <libpq-fe.h>
+#include <sys/stat.h>
 
 #include "ledger/migrations.h"
 #include "store/control.h"

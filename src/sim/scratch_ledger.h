@@ -1,5 +1,5 @@
-// A throw-away ledger on a private PostgreSQL of its own: for tests, benchmarks and chaos runs. Durable settings are on,
-// as in production. Everything is removed when it is destroyed.
+// A throw-away ledger on a private PostgreSQL of its own: for tests, benchmarks and chaos runs. Durable settings are
+// on, as in production. Everything is removed when it is destroyed.
 //
 // Thread-safety: `open` may be called from any thread; the rest belongs to the thread that made it.
 #pragma once

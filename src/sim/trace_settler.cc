@@ -8,7 +8,8 @@ namespace kudos::sim {
 namespace {
 
 // The name space of the ids of replayed workers and teams, a random constant.
-constexpr Uuid kNamespace{{0x1d, 0x94, 0xa2, 0x6f, 0x53, 0xc8, 0x4e, 0x17, 0xb0, 0x38, 0xe9, 0x05, 0x7a, 0x61, 0xdc, 0x2b}};
+constexpr Uuid kNamespace{
+    {0x1d, 0x94, 0xa2, 0x6f, 0x53, 0xc8, 0x4e, 0x17, 0xb0, 0x38, 0xe9, 0x05, 0x7a, 0x61, 0xdc, 0x2b}};
 constexpr const char* kPrincipal = "replay";
 
 }  // namespace
@@ -39,8 +40,11 @@ void TraceSettler::collect(const TraceJob& job, Accounts& accounts) const {
     if (is_new("user/" + *name) && accounts.seen.insert("user/" + *name).second)
       accounts.users.emplace(*name, NewUser{.external_id = external_id(*name)});
   if (is_new("award/" + job.requester) && accounts.seen.insert("award/" + job.requester).second)
-    accounts.awards.emplace(job.requester, Award{UserRef::external(external_id(job.requester)), opening_award_, {},
-                                                 {IdempotencyKey{kPrincipal, digest_ + ":opening:" + job.requester}, {}}});
+    accounts.awards.emplace(job.requester,
+                            Award{UserRef::external(external_id(job.requester)),
+                                  opening_award_,
+                                  {},
+                                  {IdempotencyKey{kPrincipal, digest_ + ":opening:" + job.requester}, {}}});
   std::optional<Uuid> team;
   if (!job.team.empty()) {
     team = id_of("team", job.team);

@@ -24,7 +24,8 @@ constexpr db::Statement kSkipFixedIds{"skip_fixed_ids", R"(
 SELECT setval(sequence, (SELECT max(id) FROM @schema@.users))
 FROM pg_get_serial_sequence('@schema@.users', 'id') AS sequence
 WHERE (SELECT max(id) FROM @schema@.users) > coalesce(pg_sequence_last_value(sequence::regclass), 0))"};
-constexpr db::Statement kUserIds{"user_ids", "SELECT external_id, id FROM @schema@.users WHERE external_id = ANY ($1::text[])"};
+constexpr db::Statement kUserIds{"user_ids",
+                                 "SELECT external_id, id FROM @schema@.users WHERE external_id = ANY ($1::text[])"};
 // In a statement after the insert, which waited for a twin's: so its row is seen too.
 constexpr db::Statement kEnsuredUsers{"ensured_users", R"(
 SELECT external_id, id, account_class FROM @schema@.users WHERE external_id = ANY ($1::text[]))"};
@@ -39,7 +40,8 @@ INSERT INTO @schema@.workers (id, name, user_id, team_id, worker_type)
 SELECT * FROM unnest($1::uuid[], $2::text[], $3::integer[], $4::uuid[], $5::text[])
     AS x(id, name, user_id, team_id, worker_type) ORDER BY x.id
 ON CONFLICT (id) DO NOTHING)"};
-constexpr db::Statement kExistingUsers{"existing_users", "SELECT id FROM @schema@.users WHERE id = ANY ($1::integer[])"};
+constexpr db::Statement kExistingUsers{"existing_users",
+                                       "SELECT id FROM @schema@.users WHERE id = ANY ($1::integer[])"};
 constexpr db::Statement kExistingTeams{"existing_teams", "SELECT id FROM @schema@.teams WHERE id = ANY ($1::uuid[])"};
 constexpr db::Statement kAccountClasses{"account_classes", R"(
 SELECT account_class, shortfall = 'debt' FROM @schema@.kudos_account_policies WHERE account_class <> 'system'
@@ -82,8 +84,9 @@ Result<std::set<std::string>> insert_users(db::Connection& connection, std::span
     floors.add(user.floor_override);
     trusted.add(user.trusted);
   }
-  KUDOS_ASSIGN(const auto rows, connection.execute(
-      kInsertUsers, db::Params().add(ids).add(names).add(classes).add(floors).add(trusted)));
+  KUDOS_ASSIGN(
+      const auto rows,
+      connection.execute(kInsertUsers, db::Params().add(ids).add(names).add(classes).add(floors).add(trusted)));
   std::set<std::string> created;
   for (int row = 0; row < rows.size(); ++row) created.insert(std::string(rows.text(row, 0)));
   return created;
@@ -156,8 +159,9 @@ Result<std::int64_t> ensure_workers(db::Connection& connection, std::span<const 
     teams.add(workers[i].team);
     types.add(workers[i].worker_type);
   }
-  KUDOS_ASSIGN(const auto made, connection.execute(
-      kInsertWorkers, db::Params().add(ids).add(names).add(owner_ids).add(teams).add(types)));
+  KUDOS_ASSIGN(
+      const auto made,
+      connection.execute(kInsertWorkers, db::Params().add(ids).add(names).add(owner_ids).add(teams).add(types)));
   return made.affected();
 }
 
@@ -165,8 +169,10 @@ Result<std::vector<UserId>> find_users(db::Connection& connection, std::span<con
   auto names = db::Array::texts();
   auto numbers = db::Array::int32s();
   for (const UserRef& user : users) {
-    if (user.id) numbers.add(*user.id);
-    else names.add(user.external_id);
+    if (user.id)
+      numbers.add(*user.id);
+    else
+      names.add(user.external_id);
   }
   KUDOS_ASSIGN(const auto by_name, ids_of(connection, names));
   KUDOS_ASSIGN(const auto rows, connection.execute(kExistingUsers, db::Params().add(numbers)));
@@ -209,8 +215,8 @@ Result<std::optional<Receipt>> grant_due(db::Connection& connection, const UserR
 
 Result<std::optional<Receipt>> set_monthly_grant(db::Connection& connection, const UserRef& user, Amount amount,
                                                  std::string_view metadata) {
-  KUDOS_ASSIGN(const auto rows, connection.execute(
-      kSetMonthly, db::Params().add(user.to_string()).add(amount).add(metadata)));
+  KUDOS_ASSIGN(const auto rows,
+               connection.execute(kSetMonthly, db::Params().add(user.to_string()).add(amount).add(metadata)));
   return read_receipt(rows);
 }
 

@@ -8,8 +8,7 @@ namespace kudos::store {
 namespace {
 
 // The loser must not go on to claim, and in a pipeline only an error stops what is behind it.
-constexpr db::Statement kLockApplier{
-    "lock_applier", R"(
+constexpr db::Statement kLockApplier{"lock_applier", R"(
 SELECT @schema@.kudos_require(pg_try_advisory_xact_lock($1::bigint), 'applier_busy', 'another projector is at work'))"};
 constexpr db::Statement kLockGate{"projector_lock_gate", "SELECT pg_advisory_xact_lock_shared($1::bigint)"};
 constexpr db::Statement kForgetMap{"forget_map", R"(
@@ -45,7 +44,8 @@ WHERE e.fold_id IS NULL AND e.seq = ANY (ARRAY(
     ORDER BY p.seq LIMIT $1::integer))
 ORDER BY e.seq FOR NO KEY UPDATE OF e SKIP LOCKED)"};
 // Looks at $1 headers, takes those that begin within the first $2 postings.
-#define KUDOS_AHEAD R"(
+#define KUDOS_AHEAD \
+  R"(
     SELECT seq
     FROM (SELECT seq, sum(posting_count) OVER (ORDER BY seq) - posting_count AS before
           FROM (SELECT seq, posting_count FROM @schema@.kudos_events

@@ -10,29 +10,27 @@ namespace {
 constexpr db::Statement kLockGate{"lock_gate", "SELECT pg_advisory_xact_lock_shared($1::bigint)"};
 // A statement of its own behind the lock, so that its snapshot is younger. The transaction id is assigned before any
 // sequence number is drawn (see kudos_assign_transaction_id).
-constexpr db::Statement kReadMode{
-    "read_mode", R"(
+constexpr db::Statement kReadMode{"read_mode", R"(
 SELECT mode::text, current_setting('transaction_isolation'), pg_current_xact_id() IS NOT NULL
 FROM @schema@.kudos_ledger_control)"};
 constexpr db::Statement kFindEvents{
     "find_events", "SELECT event_id, seq, request_digest FROM @schema@.kudos_events WHERE event_id = ANY ($1::uuid[])"};
-#define KUDOS_USER_COLUMNS                                                                     \
+#define KUDOS_USER_COLUMNS                                                                    \
   "SELECT u.id, u.account_class, u.trusted, u.deleted_at IS NOT NULL, p.shortfall = 'debt', " \
   "(u.usage_multiplier * 10000)::bigint "
-#define KUDOS_USERS \
-  "FROM @schema@.users u JOIN @schema@.kudos_account_policies p ON p.account_class = u.account_class "
+#define KUDOS_USERS "FROM @schema@.users u JOIN @schema@.kudos_account_policies p ON p.account_class = u.account_class "
 constexpr db::Statement kUsersById{"users_by_id", KUDOS_USER_COLUMNS KUDOS_USERS "WHERE u.id = ANY ($1::integer[])"};
 constexpr db::Statement kUsersByExternalId{
     "users_by_external_id", KUDOS_USER_COLUMNS ", u.external_id " KUDOS_USERS "WHERE u.external_id = ANY ($1::text[])"};
-constexpr db::Statement kWorkersWithOwners{
-    "workers_with_owners", KUDOS_USER_COLUMNS ", w.id, w.team_id, w.worker_type::text " KUDOS_USERS
-                           "JOIN @schema@.workers w ON w.user_id = u.id WHERE w.id = ANY ($1::uuid[])"};
-constexpr db::Statement kDrawSeqs{
-    "draw_seqs", "SELECT nextval('@schema@.kudos_events_seq') FROM generate_series(1, $1::integer)"};
+constexpr db::Statement kWorkersWithOwners{"workers_with_owners", KUDOS_USER_COLUMNS
+                                           ", w.id, w.team_id, w.worker_type::text " KUDOS_USERS
+                                           "JOIN @schema@.workers w ON w.user_id = u.id WHERE w.id = ANY ($1::uuid[])"};
+constexpr db::Statement kDrawSeqs{"draw_seqs",
+                                  "SELECT nextval('@schema@.kudos_events_seq') FROM generate_series(1, $1::integer)"};
 
 UserFacts read_user(const db::Rows& rows, int row) {
-  return {{rows.int32(row, 0)}, std::string(rows.text(row, 1)), rows.boolean(row, 2), rows.boolean(row, 3),
-          rows.boolean(row, 4), rows.int64(row, 5)};
+  return {{rows.int32(row, 0)}, std::string(rows.text(row, 1)), rows.boolean(row, 2),
+          rows.boolean(row, 3), rows.boolean(row, 4),           rows.int64(row, 5)};
 }
 
 void read_users_by_id(const db::Rows& rows, Directory& directory) {
@@ -49,9 +47,9 @@ void read_users_by_external_id(const db::Rows& rows, Directory& directory) {
 
 void read_workers(const db::Rows& rows, Directory& directory) {
   for (int row = 0; row < rows.size(); ++row)
-    directory.workers.emplace(rows.uuid(row, 6), WorkerFacts{read_user(rows, row),
-                                                             rows.optional(row, 7, &db::Rows::uuid),
-                                                             std::string(rows.text(row, 8))});
+    directory.workers.emplace(
+        rows.uuid(row, 6),
+        WorkerFacts{read_user(rows, row), rows.optional(row, 7, &db::Rows::uuid), std::string(rows.text(row, 8))});
 }
 
 std::map<Uuid, StoredEvent> read_events(const db::Rows& rows) {
@@ -91,8 +89,10 @@ void queue_lookups(db::Connection& connection, const EmissionNeeds& needs) {
   auto numbers = db::Array::int32s();
   auto names = db::Array::texts();
   for (const UserRef& user : needs.users) {
-    if (user.id) numbers.add(*user.id);
-    else names.add(user.external_id);
+    if (user.id)
+      numbers.add(*user.id);
+    else
+      names.add(user.external_id);
   }
   auto workers = db::Array::uuids();
   for (const Uuid& worker : needs.workers) workers.add(worker);

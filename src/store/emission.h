@@ -34,8 +34,7 @@ struct EmissionContext {
 
 // Takes the mode gate (shared), then reads all of it, inside the open transaction. Refuses another isolation level than
 // READ COMMITTED (wrong_isolation_level): the snapshot would be older than the gate.
-Result<EmissionContext> load_for_emission(db::Connection& connection, const LockKeys& keys,
-                                          const EmissionNeeds& needs);
+Result<EmissionContext> load_for_emission(db::Connection& connection, const LockKeys& keys, const EmissionNeeds& needs);
 
 // Just the gate and the mode.
 Result<Mode> pin_mode(db::Connection& connection, const LockKeys& keys);

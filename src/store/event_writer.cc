@@ -1,8 +1,7 @@
 #include "store/event_writer.h"
 
-#include <openssl/rand.h>
-
 #include <array>
+#include <openssl/rand.h>
 
 #include "base/check.h"
 
@@ -54,8 +53,10 @@ std::string_view bytes_of(const Digest& digest) {
 }
 
 void add_or_null(db::Array& array, std::string_view text) {
-  if (text.empty()) array.null();
-  else array.add(text);
+  if (text.empty())
+    array.null();
+  else
+    array.add(text);
 }
 
 }  // namespace
@@ -69,12 +70,16 @@ EventWriter::EventWriter(const EnumTypes& types)
 void EventWriter::add(const Event& event, std::string_view metadata) {
   seqs_.add(event.seq);
   ids_.add(event.id);
-  if (event.created.micros == 0) created_.null();
-  else created_.add(event.created);
+  if (event.created.micros == 0)
+    created_.null();
+  else
+    created_.add(event.created);
   jobs_.add(event.job_id);
   add_or_null(wp_types_, event.wp_type);
-  if (event.request_digest) digests_.add(bytes_of(*event.request_digest));
-  else digests_.null();
+  if (event.request_digest)
+    digests_.add(bytes_of(*event.request_digest));
+  else
+    digests_.null();
   counts_.add(static_cast<std::int16_t>(event.posting_count()));
   add_metadata(event.seq, metadata);
   for (const Posting& posting : event.postings) add_posting(event.seq, posting);
@@ -109,8 +114,10 @@ void EventWriter::add_statistic(EventSeq seq, const StatPosting& statistic) {
   stat_lines_.add(statistic.line);
   stat_types_.add(label(statistic.entry_type));
   stat_units_.add(label(statistic.unit));
-  if (statistic.target) stat_targets_.add(label(*statistic.target));
-  else stat_targets_.null();
+  if (statistic.target)
+    stat_targets_.add(label(*statistic.target));
+  else
+    stat_targets_.null();
   stat_users_.add(statistic.user);
   stat_owners_.add(statistic.worker_user);
   stat_workers_.add(statistic.worker);
@@ -123,10 +130,13 @@ void EventWriter::add_statistic(EventSeq seq, const StatPosting& statistic) {
 
 void EventWriter::queue(db::Connection& connection, const InsertOptions& options) const {
   db::Params params;
-  for (const db::Array* array : {&seqs_, &ids_, &created_, &jobs_, &wp_types_, &digests_, &counts_, &metadata_, &salts_})
+  for (const db::Array* array :
+       {&seqs_, &ids_, &created_, &jobs_, &wp_types_, &digests_, &counts_, &metadata_, &salts_})
     params.add(*array);
-  if (options.fold) params.add(*options.fold);
-  else params.null();
+  if (options.fold)
+    params.add(*options.fold);
+  else
+    params.null();
   for (const db::Array* array : {&posting_seqs_, &posting_lines_, &posting_types_, &posting_users_, &posting_escrow_,
                                  &posting_amounts_, &posting_holds_, &posting_details_})
     params.add(*array);

@@ -48,9 +48,8 @@ class EventWriter {
             posting_details_ = db::Array::texts();
   db::Array stat_seqs_ = db::Array::int64s(), stat_lines_ = db::Array::int16s(), stat_types_, stat_units_,
             stat_targets_, stat_users_ = db::Array::int32s(), stat_owners_ = db::Array::int32s(),
-            stat_workers_ = db::Array::uuids(), stat_teams_ = db::Array::uuids(),
-            stat_amounts_ = db::Array::numerics(), stat_actions_ = db::Array::texts(),
-            stat_records_ = db::Array::texts(), stat_details_ = db::Array::texts();
+            stat_workers_ = db::Array::uuids(), stat_teams_ = db::Array::uuids(), stat_amounts_ = db::Array::numerics(),
+            stat_actions_ = db::Array::texts(), stat_records_ = db::Array::texts(), stat_details_ = db::Array::texts();
 };
 
 }  // namespace kudos::store

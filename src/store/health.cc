@@ -5,7 +5,8 @@
 namespace kudos::store {
 namespace {
 
-#define KUDOS_PENDING_EVENTS R"(
+#define KUDOS_PENDING_EVENTS \
+  R"(
     SELECT e.seq, e.created, e.posting_count
     FROM @schema@.kudos_events e
     WHERE e.fold_id IS NULL AND e.seq > coalesce((SELECT frontier FROM @schema@.kudos_ledger_applier_state), 0)

@@ -4,8 +4,8 @@
 namespace kudos::store {
 namespace {
 
-// One index probe an event, whatever the planner's statistics say: a plain "= ANY … ORDER BY" tempts it into walking the
-// whole primary key. The limit keeps the sub-select a unit; an event has at most 1,000 postings.
+// One index probe an event, whatever the planner's statistics say: a plain "= ANY … ORDER BY" tempts it into walking
+// the whole primary key. The limit keeps the sub-select a unit; an event has at most 1,000 postings.
 constexpr db::Statement kLoadPostings{"load_postings", R"(
 SELECT p.event_seq, p.line, p.entry_type, p.user_id, p.escrow, p.amount, p.hold_id, p.detail::text
 FROM unnest($1::bigint[]) AS wanted(seq)

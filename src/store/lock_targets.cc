@@ -12,15 +12,16 @@ namespace {
 constexpr db::Statement kLockUsers{"lock_users", R"(
 SELECT id, kudos, evaluating_kudos, last_active, floor_override, account_class
 FROM @schema@.users WHERE id = ANY ($1::integer[]) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED)"};
-constexpr db::Statement kReadPolicies{
-    "read_policies", "SELECT account_class, floor, shortfall FROM @schema@.kudos_account_policies"};
+constexpr db::Statement kReadPolicies{"read_policies",
+                                      "SELECT account_class, floor, shortfall FROM @schema@.kudos_account_policies"};
 constexpr db::Statement kLockWorkers{"lock_workers", R"(
 SELECT id FROM @schema@.workers WHERE id = ANY ($1::uuid[]) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED)"};
 constexpr db::Statement kLockTeams{"lock_teams", R"(
 SELECT id FROM @schema@.teams WHERE id = ANY ($1::uuid[]) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED)"};
 // Which of the rows that weren't locked are there all the same.
 constexpr db::Statement kPresentUsers{"present_users", "SELECT id FROM @schema@.users WHERE id = ANY ($1::integer[])"};
-constexpr db::Statement kPresentWorkers{"present_workers", "SELECT id FROM @schema@.workers WHERE id = ANY ($1::uuid[])"};
+constexpr db::Statement kPresentWorkers{"present_workers",
+                                        "SELECT id FROM @schema@.workers WHERE id = ANY ($1::uuid[])"};
 constexpr db::Statement kPresentTeams{"present_teams", "SELECT id FROM @schema@.teams WHERE id = ANY ($1::uuid[])"};
 
 struct Names {

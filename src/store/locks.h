@@ -8,11 +8,11 @@
 namespace kudos::store {
 
 struct LockKeys {
-  std::int64_t applier = 0;         // one projector at a time
-  std::int64_t mode_gate = 0;       // shared by every mutation, exclusive for a mode change
-  std::int64_t reconciliation = 0;  // repair runs
-  std::int64_t migration = 0;       // schema changes
-  std::int32_t payer_namespace = 0; // with the payer's user id
+  std::int64_t applier = 0;          // one projector at a time
+  std::int64_t mode_gate = 0;        // shared by every mutation, exclusive for a mode change
+  std::int64_t reconciliation = 0;   // repair runs
+  std::int64_t migration = 0;        // schema changes
+  std::int32_t payer_namespace = 0;  // with the payer's user id
 };
 
 // The contract's keys for schema "public"; for another schema they are derived from its name, so that several ledgers

@@ -37,20 +37,20 @@ struct Claim {
   Timestamp now;  // the database's clock
   JournalHead head;
   WorkMap map;
-  std::vector<Event> events;            // locked; headers only until `load_postings`; in sequence order
-  std::vector<std::int32_t> counts;     // postings of each, as its header says
-  std::int64_t highest_seen = 0;        // how far behind the frontier was looked; what wasn't claimed becomes a gap
-  SeqSet held;                          // in the gaps, to be tried, but locked by somebody else
-  SeqSet pending_in_gaps;               // unapplied events that exist in the gaps
-  bool gaps_cut_short = false;          // there were more than could be listed
-  bool more = false;                    // unapplied events were left behind for the next cycle
+  std::vector<Event> events;         // locked; headers only until `load_postings`; in sequence order
+  std::vector<std::int32_t> counts;  // postings of each, as its header says
+  std::int64_t highest_seen = 0;     // how far behind the frontier was looked; what wasn't claimed becomes a gap
+  SeqSet held;                       // in the gaps, to be tried, but locked by somebody else
+  SeqSet pending_in_gaps;            // unapplied events that exist in the gaps
+  bool gaps_cut_short = false;       // there were more than could be listed
+  bool more = false;                 // unapplied events were left behind for the next cycle
   std::uint64_t snapshot_xmin = 0;
   std::uint64_t snapshot_xmax = 0;
 };
 
 struct ClaimLimits {
-  bool forget_map = false;          // look everywhere: on a projector's first cycle, when the map is in doubt
-  SeqSet resting;                   // in the gaps, but tried a moment ago in vain: not tried now
+  bool forget_map = false;       // look everywhere: on a projector's first cycle, when the map is in doubt
+  SeqSet resting;                // in the gaps, but tried a moment ago in vain: not tried now
   std::int32_t postings = 1000;  // at most, but at least one event
   std::int32_t events = 200;     // how many headers to look at; an estimate of what fits `postings`
 };

@@ -18,14 +18,14 @@ queued AS (
            coalesce(sum(p.amount) FILTER (WHERE p.escrow), 0) AS escrow
     FROM the_user u JOIN @schema@.kudos_postings p ON p.user_id = u.id
     JOIN @schema@.kudos_events e ON e.seq = p.event_seq
-    CROSS JOIN @schema@.kudos_ledger_applier_state s
+    LEFT JOIN @schema@.kudos_ledger_applier_state s ON true
     WHERE u.account_class <> 'system' AND e.fold_id IS NULL AND NOT e.inline
-      AND (p.event_seq > coalesce(s.frontier, 0) OR p.event_seq <@ (s.gaps + s.young_gaps)))
+      AND (p.event_seq > coalesce(s.frontier, 0) OR p.event_seq <@ (s.gaps + s.young_gaps) OR s.frontier IS NULL))
 SELECT u.id, u.external_id, u.account_class, coalesce(u.floor_override, u.floor), u.floor_override IS NOT NULL,
        u.trusted, u.deleted_at IS NOT NULL,
        CASE WHEN u.account_class = 'system'
             THEN (SELECT coalesce(sum(amount), 0) FROM @schema@.kudos_postings WHERE user_id = u.id) ELSE u.kudos END,
-       u.evaluating_kudos, queued.spendable, queued.escrow, u.last_active, u.created
+       u.evaluating_kudos, queued.spendable, queued.escrow, u.last_active, u.created, u.shortfall = 'debt'
 FROM the_user u CROSS JOIN queued)"};
 constexpr db::Statement kReadEvent{"read_event", R"(
 SELECT e.seq, e.created, e.job_id, e.wp_type, e.request_digest, e.metadata_hash, e.inline, e.posting_count::integer,
@@ -52,9 +52,12 @@ std::optional<Digest> read_digest(const db::Rows& rows, int column) {
 
 const db::Statement& board_statement(Board board) {
   switch (board) {
-    case Board::users: return kTopUsers;
-    case Board::workers: return kTopWorkers;
-    case Board::teams: return kTopTeams;
+    case Board::users:
+      return kTopUsers;
+    case Board::workers:
+      return kTopWorkers;
+    case Board::teams:
+      return kTopTeams;
   }
   return kTopUsers;
 }
@@ -64,8 +67,10 @@ const db::Statement& board_statement(Board board) {
 Result<UserRow> read_user(db::Connection& connection, const UserRef& user) {
   db::Params params;
   params.add(user.id);
-  if (user.id) params.null();
-  else params.add(user.external_id);
+  if (user.id)
+    params.null();
+  else
+    params.add(user.external_id);
   KUDOS_ASSIGN(const auto rows, connection.execute(kReadUser, std::move(params)));
   if (rows.empty()) return fail(ErrorCode::unknown_user, "there is no user " + user.to_string());
   UserRow found;
@@ -82,6 +87,7 @@ Result<UserRow> read_user(db::Connection& connection, const UserRef& user) {
   found.pending_escrow = rows.total(0, 10);
   found.last_active = rows.optional(0, 11, &db::Rows::timestamp);
   found.created = rows.timestamp(0, 12);
+  found.may_owe = rows.boolean(0, 13);
   return found;
 }
 

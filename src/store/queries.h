@@ -15,13 +15,14 @@ struct UserRow {
   UserId id;
   std::string external_id;  // empty: none
   std::string account_class;
-  Total floor;              // the override, else the class's
+  Total floor;  // the override, else the class's
   bool floor_overridden = false;
+  bool may_owe = false;  // its class's shortfall is debt: the balance may go below the floor
   bool trusted = false;
   bool deleted = false;
   Total kudos;
   Total escrow;
-  Total pending;            // sum of queued changes of the spendable balance
+  Total pending;  // sum of queued changes of the spendable balance
   Total pending_escrow;
   std::optional<Timestamp> last_active;
   Timestamp created;

@@ -7,8 +7,8 @@
 namespace kudos::store {
 namespace {
 
-constexpr db::Statement kHasMigrations{
-    "has_migrations", "SELECT to_regclass(quote_ident($1::text) || '.kudos_migrations') IS NOT NULL"};
+constexpr db::Statement kHasMigrations{"has_migrations",
+                                       "SELECT to_regclass(quote_ident($1::text) || '.kudos_migrations') IS NOT NULL"};
 constexpr db::Statement kSchemaVersionOf{"schema_version",
                                          "SELECT coalesce(max(version), 0) FROM @schema@.kudos_migrations"};
 constexpr db::Statement kEnumTypes{"enum_types", R"(
@@ -21,8 +21,12 @@ WHERE n.nspname = $1::text
 
 Error server_too_old(const db::Connection& connection) {
   const int major = connection.server_version() / 10000;
-  return {ErrorCode::server_too_old, "the server is PostgreSQL " + std::to_string(major) + "; 15 is the oldest supported",
-          "Upgrade the server, or use the private one: `kudos up`.", {}, {}, Recovery::none};
+  return {ErrorCode::server_too_old,
+          "the server is PostgreSQL " + std::to_string(major) + "; 15 is the oldest supported",
+          "Upgrade the server, or use the private one: `kudos up`.",
+          {},
+          {},
+          Recovery::none};
 }
 
 Status check_schema(db::Connection& connection) {
@@ -34,8 +38,8 @@ Status check_schema(db::Connection& connection) {
                 "Create it with `kudos migrate`.");
   KUDOS_ASSIGN(const auto rows, connection.execute(kSchemaVersionOf));
   const int version = rows.int32(0, 0);
-  const std::string versions = "the ledger has version " + std::to_string(version) + ", this program knows " +
-                               std::to_string(kSchemaVersion);
+  const std::string versions =
+      "the ledger has version " + std::to_string(version) + ", this program knows " + std::to_string(kSchemaVersion);
   if (version < kSchemaVersion) return fail(ErrorCode::schema_too_old, versions, "Run `kudos migrate`.");
   if (version > kSchemaVersion) return fail(ErrorCode::schema_too_new, versions, "Upgrade this program.");
   return {};

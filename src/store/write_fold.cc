@@ -6,8 +6,7 @@
 namespace kudos::store {
 namespace {
 
-constexpr db::Statement kDrawSeqs{
-    "projector_draw_seqs", R"(
+constexpr db::Statement kDrawSeqs{"projector_draw_seqs", R"(
 SELECT nextval('@schema@.kudos_events_seq') FROM generate_series(1, $1::integer) WHERE pg_current_xact_id() IS NOT NULL)"};
 constexpr db::Statement kWriteUsers{"write_users", R"(
 UPDATE @schema@.users u

@@ -68,6 +68,16 @@ TEST_F(CliChangesTest, ADryRunShowsBothBalancesAndCommitsNothing) {
   EXPECT_EQ(balance("ext:chg-dry-to"), "0.00");
 }
 
+// What is owed isn't clamped to the floor, which is where forgiveness would begin.
+TEST_F(CliChangesTest, ADryRunShowsWhatADebtorWillOwe) {
+  ASSERT_EQ(kudos({"user", "create", "chg-debtor", "--class", "postpaid"}).code, 0);
+  create("chg-forgiven");
+  const auto owed = json({"charge", "ext:chg-debtor", "7", "--dry-run"});
+  EXPECT_EQ(text(owed.at("balances").at(0).at("effective")), "-7.00");
+  const auto forgiven = json({"charge", "ext:chg-forgiven", "7", "--dry-run"});
+  EXPECT_EQ(text(forgiven.at("balances").at(0).at("effective")), "0.00");
+}
+
 TEST_F(CliChangesTest, OnlyAClassThatMayOweOpensBelowZero) {
   create("chg-open");
   ASSERT_EQ(kudos({"user", "create", "chg-owing", "--class", "postpaid"}).code, 0);

@@ -6,16 +6,17 @@ namespace {
 
 using CliGrantTest = CliTest;
 
-TEST_F(CliGrantTest, ARaiseGrantsTheDifferenceAtOnceALoweringNothing) {
+// Lowering and raising again within a month grants nothing twice.
+TEST_F(CliGrantTest, ARaiseGrantsAtOnceWhatTheMonthHasNotBeenGranted) {
   create("gra-raise");
   const auto first = json({"grant", "ext:gra-raise", "--monthly", "50"});
   EXPECT_EQ(first.at("granted").as_bool(), true);
   EXPECT_EQ(first.at("stored").as_bool(), true);
   EXPECT_EQ(json({"grant", "ext:gra-raise", "--monthly", "20"}).at("granted").as_bool(), false);
-  const Outcome plain = kudos({"grant", "ext:gra-raise", "--monthly", "30.5"});
-  EXPECT_NE(plain.out.find("the monthly grant is 30.5 now\nevent "), std::string::npos) << plain.out;
-  const Outcome same = kudos({"grant", "ext:gra-raise", "--monthly", "30.50"});
-  EXPECT_NE(same.out.find("nothing was granted at once"), std::string::npos) << same.out;
+  const Outcome again = kudos({"grant", "ext:gra-raise", "--monthly", "50.00"});
+  EXPECT_EQ(again.out, "the monthly grant is 50.00 now\nnothing was granted at once\n");
+  const Outcome raise = kudos({"grant", "ext:gra-raise", "--monthly", "60.5"});
+  EXPECT_NE(raise.out.find("the monthly grant is 60.50 now\nevent "), std::string::npos) << raise.out;
   EXPECT_EQ(balance("ext:gra-raise"), "60.50");  // 50 + 10.50
 }
 

@@ -18,8 +18,9 @@ TEST_F(ConnectionTest, EveryTypeTravelsUnchanged) {
   const Amount large = *Amount::parse("999999999999999999.99"), odd = *Amount::parse("9007199254740993.01");
   const Uuid id = Uuid::v7();
   const Timestamp time{1'700'000'000'123'456};
-  auto longs = db::Array::int64s(), shorts = db::Array::int16s(), numerics = db::Array::numerics(), texts = db::Array::texts(),
-       uuids = db::Array::uuids(), booleans = db::Array::booleans(), times = db::Array::timestamps(), bytes = db::Array::bytes();
+  auto longs = db::Array::int64s(), shorts = db::Array::int16s(), numerics = db::Array::numerics(),
+       texts = db::Array::texts(), uuids = db::Array::uuids(), booleans = db::Array::booleans(),
+       times = db::Array::timestamps(), bytes = db::Array::bytes();
   longs.add(std::int64_t{1});
   longs.add(std::int64_t{-5'000'000'000});
   numerics.add(odd);
@@ -31,9 +32,23 @@ TEST_F(ConnectionTest, EveryTypeTravelsUnchanged) {
   times.add(time);
   shorts.add(std::int16_t{-7});
   bytes.add(std::string_view("\0\xFF", 2));
-  const auto rows = must(connection.execute(kEcho, db::Params().add(std::int64_t{42}).add(large).add(id).add("Ünï'\\")
-      .add(true).add(time).add(std::int32_t{-1}).add(longs).add(numerics).add(texts).add(uuids).add(booleans).add(times)
-      .add(shorts).add(db::Array::int32s()).add(bytes)));
+  const auto rows = must(connection.execute(kEcho, db::Params()
+                                                       .add(std::int64_t{42})
+                                                       .add(large)
+                                                       .add(id)
+                                                       .add("Ünï'\\")
+                                                       .add(true)
+                                                       .add(time)
+                                                       .add(std::int32_t{-1})
+                                                       .add(longs)
+                                                       .add(numerics)
+                                                       .add(texts)
+                                                       .add(uuids)
+                                                       .add(booleans)
+                                                       .add(times)
+                                                       .add(shorts)
+                                                       .add(db::Array::int32s())
+                                                       .add(bytes)));
   EXPECT_EQ(rows.int64(0, 0), 42);
   EXPECT_EQ(rows.amount(0, 1), large);
   EXPECT_EQ(rows.uuid(0, 2), id);

@@ -16,12 +16,16 @@ class EmissionTest : public LedgerTest {
   }
   // "user amount" of an event's currency, in order of lines; escrow marked.
   static std::string currency(const Uuid& event) {
-    return ask(R"(SELECT string_agg(coalesce(u.external_id, u.id::text) || CASE WHEN l.escrow THEN '*' ELSE '' END || ' ' || l.amount, ', ' ORDER BY l.id)
-                  FROM kudos_ledger l JOIN users u ON u.id = l.user_id WHERE event_id = ')" + event.to_string() + "'");
+    return ask(
+        R"(SELECT string_agg(coalesce(u.external_id, u.id::text) || CASE WHEN l.escrow THEN '*' ELSE '' END || ' ' || l.amount, ', ' ORDER BY l.id)
+                  FROM kudos_ledger l JOIN users u ON u.id = l.user_id WHERE event_id = ')" +
+        event.to_string() + "'");
   }
   static std::string statistics(const Uuid& event) {
-    return ask(R"(SELECT string_agg(coalesce(u.external_id, 'worker') || ' ' || s.stat_action || ' ' || s.record || ' ' || s.amount || ' ' || s.unit, ', ' ORDER BY s.id)
-                  FROM kudos_stat_events s LEFT JOIN users u ON u.id = s.user_id WHERE event_id = ')" + event.to_string() + "'");
+    return ask(
+        R"(SELECT string_agg(coalesce(u.external_id, 'worker') || ' ' || s.stat_action || ' ' || s.record || ' ' || s.amount || ' ' || s.unit, ', ' ORDER BY s.id)
+                  FROM kudos_stat_events s LEFT JOIN users u ON u.id = s.user_id WHERE event_id = ')" +
+        event.to_string() + "'");
   }
   static ErrorCode refused(const Command& command) {
     auto client = begin();
@@ -85,12 +89,15 @@ TEST_F(EmissionTest, CensoredJobsCostNothingAndFakeOnesLeaveNothing) {
 
 TEST_F(EmissionTest, ActivationTaxIsBurned) {
   const Uuid prompt = Uuid::v7();
-  const Uuid event = emit_and_commit(ActivationTax{UserRef::external("alice"), Amount::whole(3), prompt, "text", {}}).event_id;
+  const Uuid event =
+      emit_and_commit(ActivationTax{UserRef::external("alice"), Amount::whole(3), prompt, "text", {}}).event_id;
   EXPECT_EQ(currency(event), "alice -3.00, -2 3.00");
-  EXPECT_EQ(statistics(event), "alice accumulated user_kudos -3.00 kudos, alice REQUEST text 1.00 count, "
-                               "alice USAGE text 0.00 things, alice activity user_activity 1.00 count");
+  EXPECT_EQ(statistics(event),
+            "alice accumulated user_kudos -3.00 kudos, alice REQUEST text 1.00 count, "
+            "alice USAGE text 0.00 things, alice activity user_activity 1.00 count");
   make_user("anonymous", "anonymous");
-  const Uuid anonymous = emit_and_commit(ActivationTax{UserRef::external("anonymous"), Amount::whole(3), prompt, "text", {}}).event_id;
+  const Uuid anonymous =
+      emit_and_commit(ActivationTax{UserRef::external("anonymous"), Amount::whole(3), prompt, "text", {}}).event_id;
   EXPECT_EQ(statistics(anonymous).find("activity"), std::string::npos);
 }
 
@@ -102,7 +109,8 @@ TEST_F(EmissionTest, UsageIsMultiplied) {
 
 // M3: exact at the edges of the range.
 TEST_F(EmissionTest, TheLargestAmountsFoldExactly) {
-  for (int i = 0; i < 3; ++i) emit_and_commit(TopUp{UserRef::external("alice"), *Amount::parse("999999999999999999.99"), {}});
+  for (int i = 0; i < 3; ++i)
+    emit_and_commit(TopUp{UserRef::external("alice"), *Amount::parse("999999999999999999.99"), {}});
   fold_all();
   EXPECT_EQ(balance("alice"), "2999999999999999999.97");
 }
@@ -121,7 +129,8 @@ TEST_F(EmissionTest, RefusalsAreNamedAndStoreNothing) {
   job.wp_type = "a\nb";
   EXPECT_EQ(refused(job), ErrorCode::invalid_request);
   auto noted = top_up("alice", 1);
-  for (const char* metadata : {"[]", "1", "{\"a\":{}}", "{\"a\":[1]}", "{", "{\"a\":1,\"a\":2}", "{\"a\":\"\\u0000\"}", "{} x"}) {
+  for (const char* metadata :
+       {"[]", "1", "{\"a\":{}}", "{\"a\":[1]}", "{", "{\"a\":1,\"a\":2}", "{\"a\":\"\\u0000\"}", "{} x"}) {
     noted.options.metadata = metadata;
     EXPECT_EQ(refused(noted), ErrorCode::invalid_metadata) << metadata;
   }
@@ -155,7 +164,8 @@ TEST_F(EmissionTest, MetadataIsKeptApartAndHashedWithItsSalt) {
   command.options.metadata = R"({"b": "x", "a": 1})";
   emit_and_commit(command);
   EXPECT_EQ(ask(R"(SELECT metadata_hash = sha256(salt || convert_to(data::text, 'UTF8')) AND length(salt) = 16
-                   FROM kudos_events JOIN kudos_event_metadata ON event_seq = seq)"), "t");
+                   FROM kudos_events JOIN kudos_event_metadata ON event_seq = seq)"),
+            "t");
 }
 
 // V1.
@@ -187,7 +197,9 @@ TEST_F(EmissionTest, TheSameKeyReturnsTheFirstResult) {
   by_number.user = UserRef::number({std::stoi(ask("SELECT id FROM users WHERE external_id = 'alice'"))});
   EXPECT_TRUE(emit_and_commit(by_number).replayed);
   // Another kind of command and another principal have scopes of their own.
-  EXPECT_FALSE(emit_and_commit(Award{UserRef::external("alice"), Amount::whole(5), {}, {IdempotencyKey{"test", "k"}, {}}}).replayed);
+  EXPECT_FALSE(
+      emit_and_commit(Award{UserRef::external("alice"), Amount::whole(5), {}, {IdempotencyKey{"test", "k"}, {}}})
+          .replayed);
   auto other = top_up("alice", 5, "k");
   other.options.key->principal = "someone else";
   EXPECT_FALSE(emit_and_commit(other).replayed);

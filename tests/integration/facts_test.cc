@@ -21,14 +21,14 @@ class FactsTest : public LedgerTest {
 };
 
 TEST_F(FactsTest, NoPostingIsEverChangedOrDeleted) {
-  for (const char* sql : {"UPDATE kudos_postings SET amount = 1", "UPDATE kudos_postings SET detail = NULL",
-                          "DELETE FROM kudos_postings", "TRUNCATE kudos_postings",
-                          "UPDATE kudos_stat_postings SET amount = 1", "DELETE FROM kudos_stat_postings",
-                          "TRUNCATE kudos_stat_postings", "UPDATE kudos_folds SET digest = digest",
-                          "DELETE FROM kudos_folds", "DELETE FROM kudos_events", "TRUNCATE kudos_events",
-                          "UPDATE kudos_events SET created = now()", "UPDATE kudos_events SET event_id = gen_random_uuid()",
-                          "UPDATE kudos_events SET inline = true", "DELETE FROM kudos_ledger_control",
-                          "DELETE FROM kudos_ledger_applier_state", "UPDATE kudos_events SET posting_count = 1"})
+  for (const char* sql :
+       {"UPDATE kudos_postings SET amount = 1", "UPDATE kudos_postings SET detail = NULL", "DELETE FROM kudos_postings",
+        "TRUNCATE kudos_postings", "UPDATE kudos_stat_postings SET amount = 1", "DELETE FROM kudos_stat_postings",
+        "TRUNCATE kudos_stat_postings", "UPDATE kudos_folds SET digest = digest", "DELETE FROM kudos_folds",
+        "DELETE FROM kudos_events", "TRUNCATE kudos_events", "UPDATE kudos_events SET created = now()",
+        "UPDATE kudos_events SET event_id = gen_random_uuid()", "UPDATE kudos_events SET inline = true",
+        "DELETE FROM kudos_ledger_control", "DELETE FROM kudos_ledger_applier_state",
+        "UPDATE kudos_events SET posting_count = 1"})
     EXPECT_NE(refusal(sql).find("append-only"), std::string::npos) << sql << ": " << refusal(sql);
 }
 
@@ -42,13 +42,16 @@ TEST_F(FactsTest, Constraints) {
   const std::string event = "INSERT INTO kudos_events (event_id, posting_count) VALUES (gen_random_uuid(), ";
   EXPECT_NE(refusal(event + "0)").find("posting_count_in_range"), std::string::npos);
   EXPECT_NE(refusal(event + "1001)").find("posting_count_in_range"), std::string::npos);
-  const std::string posting = "INSERT INTO kudos_postings (event_seq, line, entry_type, user_id, amount) VALUES (1, 50, 'CHARGE', ";
+  const std::string posting =
+      "INSERT INTO kudos_postings (event_seq, line, entry_type, user_id, amount) VALUES (1, 50, 'CHARGE', ";
   EXPECT_NE(refusal(posting + "1, 0)").find("amount_is_a_change"), std::string::npos);
   EXPECT_NE(refusal(posting + "1, 'NaN')").find("amount_is_a_change"), std::string::npos);
   EXPECT_NE(refusal(posting + "4711, 1)").find("user_id_fkey"), std::string::npos);
   EXPECT_NE(refusal(posting + "1, 1000000000000000000)").find("overflow"), std::string::npos);
   EXPECT_NE(refusal("INSERT INTO kudos_stat_postings (event_seq, line, entry_type, unit, amount, stat_action, record) "
-                    "VALUES (1, 50, 'AWARD', 'kudos', 1, 'a', 'b')").find("names_one_subject"), std::string::npos);
+                    "VALUES (1, 50, 'AWARD', 'kudos', 1, 'a', 'b')")
+                .find("names_one_subject"),
+            std::string::npos);
 }
 
 TEST_F(FactsTest, MoneyIsANumber) {
@@ -62,9 +65,11 @@ TEST_F(FactsTest, AUserWithPostingsCantBeRemoved) {
 }
 
 TEST_F(FactsTest, TheDocumentedViewsHaveTheirColumns) {
-  EXPECT_EQ(ask("SELECT string_agg(attname, ',' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'kudos_ledger'::regclass AND attnum > 0"),
+  EXPECT_EQ(ask("SELECT string_agg(attname, ',' ORDER BY attnum) FROM pg_attribute WHERE attrelid = "
+                "'kudos_ledger'::regclass AND attnum > 0"),
             "id,created,event_id,entry_type,user_id,escrow,amount,applied,job_id,wp_type,detail");
-  EXPECT_EQ(ask("SELECT string_agg(attname, ',' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'kudos_stat_events'::regclass AND attnum > 0"),
+  EXPECT_EQ(ask("SELECT string_agg(attname, ',' ORDER BY attnum) FROM pg_attribute WHERE attrelid = "
+                "'kudos_stat_events'::regclass AND attnum > 0"),
             "id,created,event_id,entry_type,user_id,worker_user_id,worker_id,team_id,job_id,wp_type,amount,unit,"
             "stat_action,record,detail,applied,quarantined,quarantine_reason,quarantined_at");
   EXPECT_EQ(ask("SELECT count(*) FROM kudos_ledger WHERE applied = false"), "0");

@@ -2,9 +2,8 @@
 // test, and named connections to play dialogues with.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <functional>
+#include <gtest/gtest.h>
 #include <thread>
 
 #include "kudos/accounts.h"
@@ -43,7 +42,8 @@ class LedgerTest : public ::testing::Test {
   }
   static void commit(sim::Client& client) { must(client.connection.execute(db::kCommit)); }
 
-  static UserId make_user(const std::string& name, const std::string& account_class = "standard", bool trusted = false) {
+  static UserId make_user(const std::string& name, const std::string& account_class = "standard",
+                          bool trusted = false) {
     auto client = begin();
     const NewUser user{.external_id = name, .account_class = account_class, .trusted = trusted};
     const auto ids = must(ensure_users(client.session, std::span(&user, 1)));

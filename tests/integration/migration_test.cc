@@ -63,15 +63,19 @@ INSERT INTO users (username, kudos) VALUES ('a', 700), ('b', 5);
 INSERT INTO user_stats (user_id, action, value) VALUES (1, 'accumulated', 3), (1, 'accumulated', 4.5), (2, 'gifted', 1))");
   auto connection = open_schema("old");
   must(ledger::migrate(connection));
-  EXPECT_EQ(ask("SELECT string_agg(username || '=' || kudos, ' ' ORDER BY id) FROM old.users WHERE id > 0"), "a=700.00 b=5.00");
+  EXPECT_EQ(ask("SELECT string_agg(username || '=' || kudos, ' ' ORDER BY id) FROM old.users WHERE id > 0"),
+            "a=700.00 b=5.00");
   EXPECT_EQ(ask("SELECT string_agg(user_id || action || value, ' ' ORDER BY user_id) FROM old.user_stats"),
             "1accumulated7.50 2gifted1.00");
   EXPECT_EQ(ask("SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'old.users'::regclass AND "
-                "attname = 'kudos'"), "numeric(30,2)");
+                "attname = 'kudos'"),
+            "numeric(30,2)");
 }
 
 TEST_F(MigrationTest, WhatWouldBeRoundedIsRefusedByName) {
-  server().run("CREATE SCHEMA fine; CREATE TABLE fine.users (id serial PRIMARY KEY, kudos numeric(40,4)); INSERT INTO fine.users (kudos) VALUES (1.2345)");
+  server().run(
+      "CREATE SCHEMA fine; CREATE TABLE fine.users (id serial PRIMARY KEY, kudos numeric(40,4)); INSERT INTO "
+      "fine.users (kudos) VALUES (1.2345)");
   auto connection = open_schema("fine");
   EXPECT_EQ(ledger::migrate(connection).error().code, ErrorCode::invalid_request);
   server().run("UPDATE fine.users SET kudos = NULL");
@@ -85,9 +89,10 @@ TEST_F(MigrationTest, AColumnThatTheSystemAccountsCantFillIsNamed) {
   const auto refused = ledger::migrate(connection);
   ASSERT_FALSE(refused.has_value());
   EXPECT_NE(refused.error().message.find("username"), std::string::npos) << refused.error().message;
-  server().run("INSERT INTO strict.users (id, username) VALUES (-1, 'treasury'), (-2, 'sink'); "
-               "ALTER TABLE strict.users ADD COLUMN account_class text NOT NULL DEFAULT 'system'; "
-               "ALTER TABLE strict.users ALTER COLUMN account_class SET DEFAULT 'standard'");
+  server().run(
+      "INSERT INTO strict.users (id, username) VALUES (-1, 'treasury'), (-2, 'sink'); "
+      "ALTER TABLE strict.users ADD COLUMN account_class text NOT NULL DEFAULT 'system'; "
+      "ALTER TABLE strict.users ALTER COLUMN account_class SET DEFAULT 'standard'");
   must(ledger::migrate(connection));
 }
 

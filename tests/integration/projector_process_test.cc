@@ -93,14 +93,19 @@ TEST_F(ProjectorProcessTest, KilledAtRandomUnderLoadItLosesNothing) {
   EXPECT_NE(ask("SELECT count(*) FROM kudos_folds"), "0") << "the processes did fold";
   fold_all();
   EXPECT_EQ(pending(), "0");
-  EXPECT_EQ(ask("SELECT count(*) FROM kudos_events e WHERE NOT EXISTS (SELECT FROM kudos_postings p WHERE p.event_seq = "
-                "e.seq AND p.entry_type = 'FLOOR_ADJUSTMENT')"), std::to_string(accepted));
+  EXPECT_EQ(
+      ask("SELECT count(*) FROM kudos_events e WHERE NOT EXISTS (SELECT FROM kudos_postings p WHERE p.event_seq = "
+          "e.seq AND p.entry_type = 'FLOOR_ADJUSTMENT')"),
+      std::to_string(accepted));
   EXPECT_EQ(ask("SELECT count(*) = max(id) FROM kudos_folds"), "t");
   // Every counter is the sum of its statistics.
   EXPECT_EQ(ask(R"(SELECT count(*) FROM user_stats t WHERE value <>
                    (SELECT sum(amount) FROM kudos_stat_postings s WHERE s.user_id = t.user_id AND s.stat_action = t.action
-                    AND s.record = 'user_kudos'))"), "0");
-  EXPECT_EQ(ask("SELECT (SELECT sum(fulfilments) FROM workers) = (SELECT sum(amount) FROM kudos_stat_postings WHERE record = 'fulfilments')"), "t");
+                    AND s.record = 'user_kudos'))"),
+            "0");
+  EXPECT_EQ(ask("SELECT (SELECT sum(fulfilments) FROM workers) = (SELECT sum(amount) FROM kudos_stat_postings WHERE "
+                "record = 'fulfilments')"),
+            "t");
 }
 
 TEST_F(ProjectorProcessTest, StopsCleanlyOnSigterm) {

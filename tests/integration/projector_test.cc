@@ -202,7 +202,8 @@ SELECT setval('kudos_events_seq', 1))");
   emit_and_commit(top_up("bob", 2));
   EXPECT_EQ(fold_all(), 2);
   EXPECT_EQ(balance("alice") + " " + balance("bob"), "10.00 2.00");
-  EXPECT_EQ(ask("SELECT count(*) || ' ' || min(quarantine_reason::text) || ' ' || bool_or(applied)::text FROM kudos_stat_events WHERE quarantined"),
+  EXPECT_EQ(ask("SELECT count(*) || ' ' || min(quarantine_reason::text) || ' ' || bool_or(applied)::text FROM "
+                "kudos_stat_events WHERE quarantined"),
             "2 unknown_projection false");
   EXPECT_EQ(ask("SELECT count(*) FROM user_stats WHERE action = 'awarded'"), "0");
   EXPECT_EQ(pending(), "0");
@@ -271,13 +272,16 @@ TEST_F(ProjectorTest, TheJournalsDigestsFollowFromTheFacts) {
     const std::string in_fold = " FROM kudos_events WHERE fold_id = " + std::to_string(fold);
     const int events = std::stoi(ask("SELECT count(*)" + in_fold));
     for (int i = 0; i < events; ++i) {
-      const auto id = must(Uuid::parse(ask("SELECT event_id" + in_fold + " ORDER BY seq OFFSET " + std::to_string(i) + " LIMIT 1")));
+      const auto id = must(
+          Uuid::parse(ask("SELECT event_id" + in_fold + " ORDER BY seq OFFSET " + std::to_string(i) + " LIMIT 1")));
       const auto row = must(store::read_event(connection, id));
-      const bool born = !row.event.postings.empty() && row.event.postings.front().entry_type == EntryType::floor_adjustment;
+      const bool born =
+          !row.event.postings.empty() && row.event.postings.front().entry_type == EntryType::floor_adjustment;
       digest.add(row.event, born ? Disposition::born : Disposition::applied);
     }
     previous = digest.finish();
-    EXPECT_EQ(ask("SELECT encode(digest, 'hex') FROM kudos_folds WHERE id = " + std::to_string(fold)), to_hex(previous));
+    EXPECT_EQ(ask("SELECT encode(digest, 'hex') FROM kudos_folds WHERE id = " + std::to_string(fold)),
+              to_hex(previous));
   }
 }
 
@@ -346,14 +350,18 @@ TEST_F(ProjectorTest, AClassChangeDuringTheFoldUsesOneOfTheTwoFloors) {
   stop = true;
   flipper.join();
   must(ledger::drain(worker, std::chrono::seconds(20), {}));
-  EXPECT_EQ(ask("SELECT count(*) FROM kudos_ledger WHERE entry_type = 'FLOOR_ADJUSTMENT' AND detail ->> 'floor' NOT IN ('14.00', '25.00')"), "0");
+  EXPECT_EQ(ask("SELECT count(*) FROM kudos_ledger WHERE entry_type = 'FLOOR_ADJUSTMENT' AND detail ->> 'floor' NOT IN "
+                "('14.00', '25.00')"),
+            "0");
 }
 
 TEST_F(ProjectorTest, AFloorAdjustmentWhoseIdIsTakenStopsItsFold) {
   const auto charge = emit_and_commit(Charge{UserRef::external("alice"), Amount::whole(10), {}, {}, {}});
   const std::string user = ask("SELECT id FROM users WHERE external_id = 'alice'");
-  server().run("INSERT INTO kudos_events (event_id, posting_count, fold_id) SELECT kudos_uuid_v5('5e0c1f3a-8d27-4b6e-9a41-77d206be9358', '" +
-               charge.event_id.to_string() + "/" + user + "'), 1, 0");
+  server().run(
+      "INSERT INTO kudos_events (event_id, posting_count, fold_id) SELECT "
+      "kudos_uuid_v5('5e0c1f3a-8d27-4b6e-9a41-77d206be9358', '" +
+      charge.event_id.to_string() + "/" + user + "'), 1, 0");
   auto worker = projector();
   const auto failed = worker.run_once();
   ASSERT_FALSE(failed.has_value());
@@ -410,7 +418,9 @@ TEST_F(LoopTest, ALostConnectionIsOpenedAgain) {
   ledger::ProjectorLoop loop(options());
   loop.start();
   wait_until([&] { return loop.stats().cycles > 0; });
-  server().run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND application_name = 'kudos' AND datname = current_database()");
+  server().run(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND application_name = "
+      "'kudos' AND datname = current_database()");
   emit_and_commit(top_up("alice", 1));
   loop.wake();
   wait_until([] { return pending() == "0"; });

@@ -54,11 +54,14 @@ std::vector<Case> settlement_cases() {
   job.outcome = JobOutcome::censored;
   add("censored", job, "'ext:alice', " + quoted(kTrustedWorker) + ", 10, 3, 1005000, outcome => 'censored'");
   job = job_of("multiplied", kTextWorker, "0.03", "333");
-  add("text worker without its team, multiplied usage", job, "'ext:multiplied', " + quoted(kTextWorker) + ", 0.03, things => 333");
+  add("text worker without its team, multiplied usage", job,
+      "'ext:multiplied', " + quoted(kTextWorker) + ", 0.03, things => 333");
   job = job_of("anonymous", kBatchWorker, "1", "5.55");
-  add("anonymous requester, a type of the host", job, "'ext:anonymous', " + quoted(kBatchWorker) + ", 1, things => 5.55");
+  add("anonymous requester, a type of the host", job,
+      "'ext:anonymous', " + quoted(kBatchWorker) + ", 1, things => 5.55");
   job.wp_type = "über-type";
-  add("a type of its own", job, "'ext:anonymous', " + quoted(kBatchWorker) + ", 1, things => 5.55, wp_type => 'über-type'");
+  add("a type of its own", job,
+      "'ext:anonymous', " + quoted(kBatchWorker) + ", 1, things => 5.55, wp_type => 'über-type'");
   job = job_of("alice", kTrustedWorker, "0", "0");
   add("nothing paid", job, "'ext:alice', " + quoted(kTrustedWorker) + ", 0");
   job = job_of("alice", kTrustedWorker, "999999999999999999.99", "999999999999999999.99");
@@ -70,25 +73,31 @@ std::vector<Case> settlement_cases() {
 std::vector<Case> other_cases() {
   const std::string image = quoted(kImageWorker), trusted = quoted(kTrustedWorker);
   return {
-      {"top-up", TopUp{ext("alice"), amount("9007199254740993.01"), {}}, "kudos_topup('ext:alice', 9007199254740993.01"},
+      {"top-up", TopUp{ext("alice"), amount("9007199254740993.01"), {}},
+       "kudos_topup('ext:alice', 9007199254740993.01"},
       {"award", Award{ext("alice"), amount("5"), {}, {}}, "kudos_award('ext:alice', 5"},
       {"award with a reason", Award{ext("alice"), amount("5.5"), "for \"Zoë\" \\o/", {}},
        "kudos_award('ext:alice', 5.5, 'for \"Zoë\" \\o/'"},
       {"opening", Opening{ext("alice"), amount("100"), {}}, "kudos_opening('ext:alice', 100"},
       {"opening in debt", Opening{ext("postpaid"), amount("-100"), {}}, "kudos_opening('ext:postpaid', -100"},
       {"adjustment", AdminAdjustment{ext("alice"), amount("1"), "bug 7", {}}, "kudos_adjust('ext:alice', 1, 'bug 7'"},
-      {"negative adjustment", AdminAdjustment{ext("alice"), amount("-1.25"), {}, {}}, "kudos_adjust('ext:alice', -1.25"},
+      {"negative adjustment", AdminAdjustment{ext("alice"), amount("-1.25"), {}, {}},
+       "kudos_adjust('ext:alice', -1.25"},
       {"style", StyleReward{ext("alice"), amount("2"), {}, {}}, "kudos_style('ext:alice', 2"},
       {"text style", StyleReward{ext("alice"), amount("2"), "text", {}}, "kudos_style('ext:alice', 2, 'text'"},
       {"charge to the sink", Charge{ext("alice"), amount("3"), {}, {}, {}}, "kudos_charge('ext:alice', 3"},
       {"charge to a user", Charge{ext("alice"), amount("3"), ext("trusted"), "invoice", {}},
        "kudos_charge('ext:alice', 3, 'ext:trusted', 'invoice'"},
       {"uptime into escrow", UptimeReward{kImageWorker, amount("50"), false, {}}, "kudos_uptime(" + image + ", 50"},
-      {"uptime that bypasses evaluation", UptimeReward{kImageWorker, amount("50"), true, {}}, "kudos_uptime(" + image + ", 50, true"},
-      {"uptime of a trusted owner", UptimeReward{kTrustedWorker, amount("50"), false, {}}, "kudos_uptime(" + trusted + ", 50"},
-      {"interrogation", InterrogationSettlement{ext("alice"), kTrustedWorker, amount("1"), {}, amount("1"), kJob, false, {}},
+      {"uptime that bypasses evaluation", UptimeReward{kImageWorker, amount("50"), true, {}},
+       "kudos_uptime(" + image + ", 50, true"},
+      {"uptime of a trusted owner", UptimeReward{kTrustedWorker, amount("50"), false, {}},
+       "kudos_uptime(" + trusted + ", 50"},
+      {"interrogation",
+       InterrogationSettlement{ext("alice"), kTrustedWorker, amount("1"), {}, amount("1"), kJob, false, {}},
        "kudos_interrogation('ext:alice', " + trusted + ", 1, " + quoted(kJob)},
-      {"interrogation cancelled", InterrogationSettlement{ext("alice"), kImageWorker, amount("1"), amount("0.05"), amount("3"), kJob, true, {}},
+      {"interrogation cancelled",
+       InterrogationSettlement{ext("alice"), kImageWorker, amount("1"), amount("0.05"), amount("3"), kJob, true, {}},
        "kudos_interrogation('ext:alice', " + image + ", 1, " + quoted(kJob) + ", 0.05, 3, true"},
       {"tax", ActivationTax{ext("alice"), amount("1"), kJob, {}, {}}, "kudos_tax('ext:alice', 1, " + quoted(kJob)},
       {"tax of the anonymous", ActivationTax{ext("anonymous"), amount("1"), kJob, "text", {}},
@@ -112,18 +121,25 @@ std::vector<Case> refusal_cases() {
       {"zero", TopUp{ext("alice"), {}, {}}, "kudos_topup('ext:alice', 0"},
       {"negative", Award{ext("alice"), amount("-1"), {}, {}}, "kudos_award('ext:alice', -1"},
       {"empty adjustment", AdminAdjustment{ext("alice"), {}, {}, {}}, "kudos_adjust('ext:alice', 0"},
-      {"opening in debt of a class that cannot", Opening{ext("alice"), amount("-1"), {}}, "kudos_opening('ext:alice', -1"},
-      {"long reason", Award{ext("alice"), amount("1"), std::string(201, 'x'), {}}, "kudos_award('ext:alice', 1, repeat('x', 201)"},
-      {"control character", AdminAdjustment{ext("alice"), amount("1"), "a\nb", {}}, "kudos_adjust('ext:alice', 1, E'a\\nb'"},
-      {"payer is payee", Charge{ext("alice"), amount("1"), ext("alice"), {}, {}}, "kudos_charge('ext:alice', 1, 'ext:alice'"},
-      {"unknown payee", Charge{ext("alice"), amount("1"), ext("nobody"), {}, {}}, "kudos_charge('ext:alice', 1, 'ext:nobody'"},
+      {"opening in debt of a class that cannot", Opening{ext("alice"), amount("-1"), {}},
+       "kudos_opening('ext:alice', -1"},
+      {"long reason", Award{ext("alice"), amount("1"), std::string(201, 'x'), {}},
+       "kudos_award('ext:alice', 1, repeat('x', 201)"},
+      {"control character", AdminAdjustment{ext("alice"), amount("1"), "a\nb", {}},
+       "kudos_adjust('ext:alice', 1, E'a\\nb'"},
+      {"payer is payee", Charge{ext("alice"), amount("1"), ext("alice"), {}, {}},
+       "kudos_charge('ext:alice', 1, 'ext:alice'"},
+      {"unknown payee", Charge{ext("alice"), amount("1"), ext("nobody"), {}, {}},
+       "kudos_charge('ext:alice', 1, 'ext:nobody'"},
       {"uptime of nobody", UptimeReward{kNobody, amount("1"), false, {}}, "kudos_uptime(" + quoted(kNobody) + ", 1"},
       settle_with([](auto& job) { job.worker = kNobody; }, "kudos_settle('ext:alice', " + quoted(kNobody) + ", 1"),
       settle_with([](auto& job) { job.cost = amount("-1"); }, "kudos_settle('ext:alice', " + image + ", -1"),
       settle_with([](auto& job) { job.reward = amount("-1"); }, "kudos_settle('ext:alice', " + image + ", 1, -1"),
-      settle_with([](auto& job) { job.things = amount("-1"); }, "kudos_settle('ext:alice', " + image + ", 1, things => -1"),
+      settle_with([](auto& job) { job.things = amount("-1"); },
+                  "kudos_settle('ext:alice', " + image + ", 1, things => -1"),
       settle_with([](auto& job) { job.requester = ext("nobody"); }, "kudos_settle('ext:nobody', " + image + ", 1"),
-      settle_with([](auto& job) { job.wp_type = std::string(21, 'x'); }, "kudos_settle('ext:alice', " + image + ", 1, wp_type => repeat('x', 21)"),
+      settle_with([](auto& job) { job.wp_type = std::string(21, 'x'); },
+                  "kudos_settle('ext:alice', " + image + ", 1, wp_type => repeat('x', 21)"),
   };
 }
 
@@ -158,9 +174,11 @@ class SurfacesTest : public LedgerTest {
     if (PQresultStatus(result) == PGRES_TUPLES_OK && PQntuples(result) == 1)
       answer = {PQgetvalue(result, 0, 0), PQgetvalue(result, 0, 1), {}};
     else if (const char* state = PQresultErrorField(result, PG_DIAG_SQLSTATE); state != nullptr)
-      answer.error = std::string_view(state).starts_with("KD")
-                         ? std::string(error_name(db::server_error(state, PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY), "", "").code))
-                         : PQerrorMessage(connection.raw());
+      answer.error =
+          std::string_view(state).starts_with("KD")
+              ? std::string(error_name(
+                    db::server_error(state, PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY), "", "").code))
+              : PQerrorMessage(connection.raw());
     PQclear(result);
     return answer;
   }
@@ -172,14 +190,20 @@ class SurfacesTest : public LedgerTest {
 
   // Everything of the facts but what identifies the one event.
   static std::string facts(const std::string& id) {
-    return ask("SELECT coalesce(job_id::text, '') || ' ' || coalesce(wp_type, '') || ' ' || posting_count FROM kudos_events WHERE event_id = '" + id + "'") +
+    return ask("SELECT coalesce(job_id::text, '') || ' ' || coalesce(wp_type, '') || ' ' || posting_count FROM "
+               "kudos_events WHERE event_id = '" +
+               id + "'") +
            "\n" +
-           ask("SELECT string_agg(row(p.line, p.entry_type, p.user_id, p.escrow, p.amount, p.detail)::text, E'\\n' ORDER BY p.line) "
-               "FROM kudos_postings p JOIN kudos_events e ON e.seq = p.event_seq WHERE event_id = '" + id + "'") +
+           ask("SELECT string_agg(row(p.line, p.entry_type, p.user_id, p.escrow, p.amount, p.detail)::text, E'\\n' "
+               "ORDER BY p.line) "
+               "FROM kudos_postings p JOIN kudos_events e ON e.seq = p.event_seq WHERE event_id = '" +
+               id + "'") +
            "\n" +
-           ask("SELECT string_agg(row(s.line, s.entry_type, s.unit, s.target, s.user_id, s.worker_user_id, s.worker_id, s.team_id, s.amount, "
+           ask("SELECT string_agg(row(s.line, s.entry_type, s.unit, s.target, s.user_id, s.worker_user_id, "
+               "s.worker_id, s.team_id, s.amount, "
                "s.stat_action, s.record, s.detail)::text, E'\\n' ORDER BY s.line) "
-               "FROM kudos_stat_postings s JOIN kudos_events e ON e.seq = s.event_seq WHERE event_id = '" + id + "'");
+               "FROM kudos_stat_postings s JOIN kudos_events e ON e.seq = s.event_seq WHERE event_id = '" +
+               id + "'");
   }
 
   static void expect_same(const std::vector<Case>& cases) {
@@ -231,7 +255,8 @@ TEST_F(SurfacesTest, RoundingIsTheSame) {
   std::string expected;
   for (int hundredths = -405; hundredths <= 405; ++hundredths)
     expected += (expected.empty() ? "" : " ") + must(Amount::from_hundredths(hundredths).scaled(1, 2)).to_string();
-  EXPECT_EQ(ask("SELECT string_agg(kudos_round(h / 200.0)::numeric(20,2)::text, ' ' ORDER BY h) FROM generate_series(-405, 405) h"),
+  EXPECT_EQ(ask("SELECT string_agg(kudos_round(h / 200.0)::numeric(20,2)::text, ' ' ORDER BY h) FROM "
+                "generate_series(-405, 405) h"),
             expected);
   EXPECT_EQ(ask("SELECT kudos_things(999999999999999999.99, 'image')"), "1000000000000.00");
   EXPECT_EQ(ask("SELECT kudos_things(5000.00, 'image')"), "0.00");
@@ -240,7 +265,8 @@ TEST_F(SurfacesTest, RoundingIsTheSame) {
 
 TEST_F(SurfacesTest, IdsFromKeysAreVersion5) {
   EXPECT_EQ(ask("SELECT encode(kudos_sha1('abc'), 'hex')"), "a9993e364706816aba3e25717850c26c9cd0d89d");
-  EXPECT_EQ(ask("SELECT encode(kudos_sha1(convert_to(repeat('a', 1000), 'UTF8')), 'hex')"), "291e9a6c66994949b57ba5e650361e98fc36b1ba");
+  EXPECT_EQ(ask("SELECT encode(kudos_sha1(convert_to(repeat('a', 1000), 'UTF8')), 'hex')"),
+            "291e9a6c66994949b57ba5e650361e98fc36b1ba");
   for (const std::size_t length : {0, 1, 38, 39, 40, 47, 48, 55, 56, 100}) {
     const std::string name(length, 'x');
     EXPECT_EQ(ask("SELECT kudos_uuid_v5('6ba7b810-9dad-11d1-80b4-00c04fd430c8', '" + name + "')"),

@@ -1,10 +1,9 @@
 // Rule 7: given the order of events, the result depends on nothing else. Random sequences of events, cut into random
 // batches, give the same accounts, counters and floor adjustments as one event at a time; and every event, adjustments
 // included, sums to zero.
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
-
-#include <algorithm>
 
 #include "core/event_builder.h"
 #include "core/fold.h"
@@ -98,8 +97,10 @@ Event any_event(std::int64_t seq) {
   EventBuilder builder;
   const int postings = *rc::gen::inRange(0, 4);
   for (int i = 0; i < postings; ++i) {
-    if (*rc::gen::inRange(0, 4) == 0) builder.escrow(EntryType::generation, any_user(), any_amount());
-    else builder.spendable(EntryType::charge, any_user(), any_amount());
+    if (*rc::gen::inRange(0, 4) == 0)
+      builder.escrow(EntryType::generation, any_user(), any_amount());
+    else
+      builder.spendable(EntryType::charge, any_user(), any_amount());
   }
   builder.balance(EntryType::charge);
   if (*rc::gen::arbitrary<bool>()) add_statistics(builder);
