@@ -29,7 +29,7 @@ function(kudos_test name)
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} GTest::gtest GTest::gtest_main)
   gtest_discover_tests(${name} TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60
     PROPERTIES TIMEOUT 300
-    ENVIRONMENT "KUDOS_BINARY=$<TARGET_FILE_DIR:${name}>/../src/kudos;KUDOS_SHARED_DATA=${PROJECT_SOURCE_DIR}/../shared/data")
+    ENVIRONMENT KUDOS_SHARED_DATA=${PROJECT_SOURCE_DIR}/../shared/data)
 endfunction()
 
 # A GoogleTest program that is one ctest entry: its tests share a server, which takes a second or two to start.
