@@ -30,12 +30,6 @@ class Stopwatch {
 // How long an event that somebody blocks is left alone.
 constexpr std::chrono::milliseconds kRest{200};
 
-SeqSet seqs_of(std::span<const Event> events) {
-  std::vector<EventSeq> seqs;
-  for (const Event& event : events) seqs.push_back(event.seq);
-  return SeqSet::of(seqs);
-}
-
 std::chrono::nanoseconds& time_of(CycleReport& report, Phase phase) {
   return report.phases[static_cast<std::size_t>(phase)];
 }
@@ -69,10 +63,8 @@ store::JournalRow journal_row(const store::Claim& claim, const FoldOutcome& outc
   row.floor_adjustments = static_cast<std::int32_t>(outcome.floor_adjustments.size());
   row.quarantined_events = static_cast<std::int32_t>(outcome.quarantined.size());
   FoldDigest digest(row.fold, row.previous);
-  std::vector<EventSeq> seqs;
   auto quarantined = outcome.quarantined.begin();
   for (const Event& event : claim.events) {
-    seqs.push_back(event.seq);
     row.events += 1;
     row.postings += static_cast<std::int32_t>(event.postings.size());
     row.stat_postings += static_cast<std::int32_t>(event.statistics.size());
@@ -84,10 +76,9 @@ store::JournalRow journal_row(const store::Claim& claim, const FoldOutcome& outc
       digest.add(event, event.applied_inline ? Disposition::inline_only : Disposition::applied);
   }
   for (const Event& event : outcome.floor_adjustments) {
-    seqs.push_back(event.seq);
     digest.add(event, Disposition::born);
   }
-  row.seqs = SeqSet::of(seqs);
+  row.seqs = store::seqs_of(claim.events) | store::seqs_of(outcome.floor_adjustments);
   row.digest = digest.finish();
   return row;
 }
@@ -162,13 +153,13 @@ Status Projector::prepare_claim(store::Claim& claim, CycleReport& report, store:
     Stopwatch watch(time_of(report, Phase::load));
     KUDOS_ASSIGN(report.broken_events, store::load_postings(connection_, claim.events, claim.counts));
   }
-  const SeqSet claimed = seqs_of(claim.events);
+  const SeqSet claimed = store::seqs_of(claim.events);
   std::erase_if(claim.events,
                 [&](const Event& event) { return std::ranges::count(report.broken_events, event.id) > 0; });
   Stopwatch watch(time_of(report, Phase::lock));
   KUDOS_ASSIGN(locked, store::lock_targets(connection_, claim.events));
   set_blocked_aside(claim, locked, report);
-  let_rest(claimed - seqs_of(claim.events));
+  let_rest(claimed - store::seqs_of(claim.events));
   return {};
 }
 
@@ -186,8 +177,7 @@ Result<CycleReport> Projector::fold_and_commit(store::Claim claim, store::Locked
     Stopwatch watch(time_of(report, Phase::write));
     KUDOS_TRY(store::write_and_commit(connection_, types_, outcome, claim.events, row, map));
   }
-  for (const Event& event : outcome.floor_adjustments) own_seqs_ = own_seqs_ | SeqSet::of(std::span(&event.seq, 1));
-  own_seqs_ = own_seqs_ - SeqSet::range(0, map.frontier);
+  own_seqs_ = (own_seqs_ | store::seqs_of(outcome.floor_adjustments)) - SeqSet::range(0, map.frontier);
   report.events = row.events;
   report.postings = row.postings + row.stat_postings;
   report.floor_adjustments = row.floor_adjustments;
@@ -209,7 +199,7 @@ Status Projector::number_adjustments(FoldOutcome& outcome, Timestamp now) {
 
 WorkMap Projector::next_map(const store::Claim& claim) const {
   Sighting sighting;
-  sighting.settled = seqs_of(claim.events) | own_seqs_;
+  sighting.settled = store::seqs_of(claim.events) | own_seqs_;
   sighting.highest = claim.highest_seen;
   sighting.waiting = claim.pending_in_gaps - sighting.settled;
   // With more in the gaps than was listed, nothing can be concluded from what isn't there.

@@ -117,12 +117,6 @@ std::vector<EventSeq> read_seq_array(std::string_view text) {
   return seqs;
 }
 
-SeqSet seqs_of(const std::vector<Event>& events) {
-  std::vector<EventSeq> seqs;
-  for (const Event& event : events) seqs.push_back(event.seq);
-  return SeqSet::of(seqs);
-}
-
 // Keeps at most `limit` postings, at least one event; what is cut off stays unapplied.
 void trim(Claim& claim, std::int32_t limit) {
   std::int64_t postings = 0;
@@ -139,6 +133,12 @@ void trim(Claim& claim, std::int32_t limit) {
 }
 
 }  // namespace
+
+SeqSet seqs_of(std::span<const Event> events) {
+  std::vector<EventSeq> seqs;
+  for (const Event& event : events) seqs.push_back(event.seq);
+  return SeqSet::of(seqs);
+}
 
 Status ensure_state(db::Connection& connection) {
   KUDOS_TRY(connection.execute(kEnsureState));

@@ -81,12 +81,12 @@ void EventWriter::add(const Event& event, std::string_view metadata) {
   else
     digests_.null();
   counts_.add(static_cast<std::int16_t>(event.posting_count()));
-  add_metadata(event.seq, metadata);
+  add_metadata(metadata);
   for (const Posting& posting : event.postings) add_posting(event.seq, posting);
   for (const StatPosting& statistic : event.statistics) add_statistic(event.seq, statistic);
 }
 
-void EventWriter::add_metadata(EventSeq, std::string_view metadata) {
+void EventWriter::add_metadata(std::string_view metadata) {
   if (metadata.empty()) {
     metadata_.null();
     salts_.null();

@@ -37,7 +37,7 @@ class EventWriter {
  private:
   void add_posting(EventSeq seq, const Posting& posting);
   void add_statistic(EventSeq seq, const StatPosting& statistic);
-  void add_metadata(EventSeq seq, std::string_view metadata);
+  void add_metadata(std::string_view metadata);
 
   db::Array seqs_ = db::Array::int64s(), ids_ = db::Array::uuids(), created_ = db::Array::timestamps(),
             jobs_ = db::Array::uuids(), wp_types_ = db::Array::texts(), digests_ = db::Array::bytes(),

@@ -28,6 +28,9 @@ struct JournalHead {
   Digest digest{};  // zeros before the first fold
 };
 
+// Where events stand, as a set.
+SeqSet seqs_of(std::span<const Event> events);
+
 // Makes the state row again if it was lost; without it the projector looks everywhere.
 Status ensure_state(db::Connection& connection);
 
