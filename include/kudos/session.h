@@ -21,7 +21,7 @@
 #include "kudos/commands.h"
 #include "kudos/error.h"
 #include "kudos/ids.h"
-#include "kudos/uuid.h"
+#include "kudos/receipt.h"
 
 struct pg_conn;
 
@@ -53,22 +53,26 @@ class Session {
   std::unique_ptr<Impl> impl_;
 };
 
-// What an emitted command left behind.
-struct Receipt {
-  Uuid event_id = {};
-  EventSeq seq = {};      // 0 when nothing was stored
-  bool replayed = false;  // the key had been used for the same request: this is the first result
-  bool stored = true;     // false for a fake job, which leaves nothing
-};
-
-// Emits one command inside the caller's open transaction, which must be READ COMMITTED (wrong_isolation_level) and
+// Carries out one command inside the caller's open transaction, which must be READ COMMITTED (wrong_isolation_level) and
 // begun (not_in_transaction). A refusal stores nothing and leaves the transaction usable; after a database error it is
-// aborted and the caller rolls back. Two round trips.
+// aborted and the caller rolls back (and runs it again when the error says Recovery::retry; kudos/retry.h does). Two or
+// three round trips. Commands that spend from what is available lock their payer until the transaction ends.
 Result<Receipt> emit(Session& session, const Command& command);
 
-// The same for many commands in the same two round trips. Each has its own result, in the order given; a refused one
-// doesn't touch its neighbours. The outer result fails only when the whole call did (context, mode, database).
+// The same for many commands in the same round trips. Each has its own result, in the order given; a refused one doesn't
+// touch its neighbours, and each sees what those before it left available. The outer result fails only when the whole call did (context, mode, database).
 Result<std::vector<Result<Receipt>>> emit(Session& session, std::span<const Command> commands);
+
+// What a user has and may spend, read under the payer's lock, which is kept until the transaction ends.
+struct Funds {
+  Total balance;    // materialised
+  Total escrow;     // materialised
+  Total floor;      // in force
+  Total held;       // active holds and queued debits: what is promised already
+  Total available;  // balance − floor − held: the only value that authorises a spend
+  Total effective;  // balance and everything queued, not below the floor: for a "new balance" answer
+};
+Result<Funds> read_funds(Session& session, const UserRef& user);
 
 // Takes the mode gate (shared, until the transaction ends) and reads the mode.
 Result<Mode> pin_mode(Session& session);

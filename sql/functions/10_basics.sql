@@ -160,3 +160,8 @@ BEGIN
         PERFORM kudos_fail('invalid_metadata', 'the metadata is not flat', hint);
     END IF;
 END $$;
+
+-- The lock key of two users, whoever pays: strangers may share one, and then wait for each other.
+CREATE OR REPLACE FUNCTION kudos_pair_key(a integer, b integer) RETURNS integer LANGUAGE sql IMMUTABLE AS $$
+    SELECT pg_catalog.hashint8((least(a, b)::bigint << 32) + greatest(a, b))
+$$;

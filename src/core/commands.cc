@@ -21,6 +21,11 @@ struct KindOf {
   std::string_view operator()(const InterrogationSettlement&) const { return "interrogation"; }
   std::string_view operator()(const Settlement&) const { return "settle"; }
   std::string_view operator()(const ActivationTax&) const { return "tax"; }
+  std::string_view operator()(const Transfer&) const { return "transfer"; }
+  std::string_view operator()(const Reserve&) const { return "reserve"; }
+  std::string_view operator()(const Extend&) const { return "extend"; }
+  std::string_view operator()(const Release&) const { return "release"; }
+  std::string_view operator()(const Capture&) const { return "capture"; }
 };
 
 }  // namespace

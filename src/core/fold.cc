@@ -45,6 +45,15 @@ class Folding {
         net_of(posting.user) += posting.amount;
     }
     for (const auto& [user, net] : nets_) apply_net(event, user, net);
+    for (const Posting& posting : event.postings)
+      if (posting.hold_id && !posting.escrow && posting.amount.is_negative()) consume_hold(event, posting);
+  }
+
+  void consume_hold(const Event& event, const Posting& posting) {
+    const auto loaded = targets_.holds.find(*posting.hold_id);
+    if (loaded == targets_.holds.end()) return;
+    const auto entry = outcome_.holds.try_emplace(*posting.hold_id, loaded->second).first;
+    fold_into(entry->second, -posting.amount, event.id);
   }
 
   // Few users an event: a linear search beats a map.

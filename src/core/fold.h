@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/event.h"
+#include "core/hold.h"
 
 namespace kudos {
 
@@ -34,6 +35,7 @@ struct FoldTargets {
   std::unordered_map<UserId, Account> accounts;
   std::unordered_set<Uuid> workers;
   std::unordered_set<Uuid> teams;
+  std::unordered_map<std::int64_t, Hold> holds;  // by number; a hold that went with its user is missing
 };
 
 // Sums to add to a worker or team row.
@@ -57,6 +59,7 @@ struct FoldOutcome {
   std::map<UserId, Account> accounts;  // new values of the accounts that an event touched
   std::map<UserStatKey, Total> user_stats;
   std::map<UserRecordKey, Total> user_records;
+  std::map<std::int64_t, Hold> holds;  // new values of the holds that a debit named
   std::map<Uuid, Production> workers;
   std::map<WorkerStatKey, Total> worker_stats;
   std::map<Uuid, Production> teams;

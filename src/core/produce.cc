@@ -3,6 +3,7 @@
 #include <array>
 #include <boost/json.hpp>
 
+#include "base/check.h"
 #include "base/try.h"
 #include "core/event_builder.h"
 #include "core/validate.h"
@@ -13,7 +14,6 @@ namespace {
 // The name space of event ids made from idempotency keys, a random constant.
 constexpr Uuid kKeyNamespace{
     {0xc4, 0x3b, 0x70, 0x19, 0xe5, 0x6d, 0x4f, 0x02, 0x8f, 0x5a, 0x2c, 0x91, 0xd7, 0x48, 0x0b, 0xa6}};
-constexpr std::size_t kMaxKeyBytes = 200;
 constexpr std::size_t kMaxReasonBytes = 200;
 
 struct Divisor {
@@ -21,17 +21,6 @@ struct Divisor {
   std::int64_t units_per_thing;
 };
 constexpr std::array kDivisors = {Divisor{"image", 1'000'000}, Divisor{"text", 1}, Divisor{"interrogation", 1}};
-
-Result<const UserFacts*> find_user(const Directory& directory, const UserRef& user) {
-  const auto found = directory.users.find(user);
-  if (found == directory.users.end())
-    return fail(ErrorCode::unknown_user, "there is no user " + user.to_string(),
-                "Create the user first, or check the number or external id.");
-  if (is_system(found->second.id))
-    return fail(ErrorCode::system_account, "user " + user.to_string() + " is a system account",
-                "System accounts are named by the ledger only.");
-  return &found->second;
-}
 
 // For credits at somebody's wish; a job that was under way is settled even for a deleted account.
 Result<const UserFacts*> find_living_user(const Directory& directory, const UserRef& user) {
@@ -49,11 +38,6 @@ Result<const WorkerFacts*> find_worker(const Directory& directory, const Uuid& i
 Status require_change(Amount amount) {
   if (!amount.is_zero()) return {};
   return fail(ErrorCode::invalid_amount, "the amount is 0, which changes nothing");
-}
-
-Status require_positive(Amount amount, std::string_view what) {
-  if (amount.is_positive()) return {};
-  return fail(ErrorCode::amount_not_positive, std::string(what) + " is " + amount.to_string() + "; it must be above 0");
 }
 
 Status require_not_negative(Amount amount, std::string_view what) {
@@ -259,6 +243,14 @@ Result<Event> build(const ActivationTax& tax, const Directory& directory) {
   return std::move(event).take();
 }
 
+Result<Event> build(const Transfer& transfer, const Directory& directory) { return transfer_event(transfer, directory); }
+
+// Commands on holds: they don't come here.
+template <class Command>
+Result<Event> build(const Command&, const Directory&) {
+  KUDOS_CHECK(false);
+}
+
 struct AccountVisitor {
   const std::function<void(const UserRef&)>& user;
   const std::function<void(const Uuid&)>& worker;
@@ -271,6 +263,7 @@ struct AccountVisitor {
     if constexpr (requires { command.payee; }) {
       if (command.payee) user(*command.payee);
     }
+    if constexpr (requires { command.recipient; }) user(command.recipient);
     if constexpr (requires { command.worker; }) worker(command.worker);
   }
 };
@@ -281,14 +274,27 @@ bool is_fake(const Command& command) {
 }
 
 Status validate_options(const EventOptions& options) {
-  if (options.key) {
-    KUDOS_TRY(validate_name(options.key->key, "the idempotency key", kMaxKeyBytes));
-    KUDOS_TRY(validate_name(options.key->principal, "the principal", kMaxKeyBytes));
-  }
+  if (options.key) KUDOS_TRY(validate_key_names(*options.key));
   return validate_metadata(options.metadata);
 }
 
 }  // namespace
+
+Result<const UserFacts*> find_user(const Directory& directory, const UserRef& user) {
+  const auto found = directory.users.find(user);
+  if (found == directory.users.end())
+    return fail(ErrorCode::unknown_user, "there is no user " + user.to_string(),
+                "Create the user first, or check the number or external id.");
+  if (is_system(found->second.id))
+    return fail(ErrorCode::system_account, "user " + user.to_string() + " is a system account",
+                "System accounts are named by the ledger only.");
+  return &found->second;
+}
+
+Status require_positive(Amount amount, std::string_view what) {
+  if (amount.is_positive()) return {};
+  return fail(ErrorCode::amount_not_positive, std::string(what) + " is " + amount.to_string() + "; it must be above 0");
+}
 
 void visit_accounts(const Command& command, const std::function<void(const UserRef&)>& user,
                     const std::function<void(const Uuid&)>& worker) {
@@ -297,7 +303,7 @@ void visit_accounts(const Command& command, const std::function<void(const UserR
 
 Uuid make_event_id(const Command& command) {
   const auto& key = command_options(command).key;
-  if (!key) return Uuid::v7();
+  if (!key) return command_options(command).event_id.value_or(Uuid::v7());
   // Names have no control characters, so a newline separates them without doubt.
   return Uuid::v5(kKeyNamespace, key->principal + "\n" + std::string(command_kind(command)) + "\n" + key->key);
 }

@@ -14,6 +14,20 @@ class Writer {
     text_ += std::string(name) + "=" + std::string(value) + "\n";
     return *this;
   }
+  Writer& field(std::string_view name, bool value) { return field(name, value ? "true" : "false"); }
+  Writer& field(std::string_view name, const std::optional<std::chrono::seconds>& time) {
+    return field(name, time ? std::to_string(time->count()) : std::string());
+  }
+  Writer& field(std::string_view name, const std::optional<Amount>& amount) {
+    return field(name, amount ? amount->to_string() : std::string());
+  }
+  Writer& field(std::string_view name, const std::optional<UserRef>& user) {
+    return user ? field(name, *user) : field(name, std::string());
+  }
+  // Only when it is there: the field is younger than the form.
+  Writer& added(std::string_view name, std::string_view value) { return value.empty() ? *this : field(name, value); }
+  Writer& field(std::string_view name, const char* value) { return field(name, std::string_view(value)); }
+  Writer& field(std::string_view name, const std::string& value) { return field(name, std::string_view(value)); }
   Writer& field(std::string_view name, const UserRef& user) {
     const auto found = directory_.users.find(user);
     KUDOS_CHECK(found != directory_.users.end());
@@ -57,17 +71,17 @@ void write(Writer& out, const StyleReward& style) {
   out.field("user", style.user).field("amount", style.amount).field("type", style.wp_type);
 }
 void write(Writer& out, const Charge& charge) {
-  out.field("payer", charge.payer).field("amount", charge.amount);
-  if (charge.payee)
-    out.field("payee", *charge.payee);
-  else
-    out.field("payee", "");
-  out.field("reason", charge.reason);
+  out.field("payer", charge.payer)
+      .field("amount", charge.amount)
+      .field("payee", charge.payee)
+      .field("reason", charge.reason)
+      .added("hold", charge.hold)
+      .added("check", charge.check ? "true" : "");
 }
 void write(Writer& out, const UptimeReward& uptime) {
   out.field("worker", uptime.worker)
       .field("amount", uptime.amount)
-      .field("bypass", uptime.bypass_evaluation ? "true" : "false");
+      .field("bypass", uptime.bypass_evaluation);
 }
 void write(Writer& out, const InterrogationSettlement& job) {
   out.field("requester", job.requester)
@@ -76,7 +90,7 @@ void write(Writer& out, const InterrogationSettlement& job) {
       .field("reward", job.reward.value_or(job.cost))
       .field("things", job.things)
       .field("form", job.form)
-      .field("cancelled", job.cancelled ? "true" : "false");
+      .field("cancelled", job.cancelled);
 }
 void write(Writer& out, const Settlement& job) {
   out.field("requester", job.requester)
@@ -86,10 +100,34 @@ void write(Writer& out, const Settlement& job) {
       .field("things", job.things)
       .field("job", job.job_id)
       .field("type", job.wp_type)
-      .field("outcome", outcome_name(job.outcome));
+      .field("outcome", outcome_name(job.outcome))
+      .added("hold", job.hold);
 }
 void write(Writer& out, const ActivationTax& tax) {
   out.field("requester", tax.requester).field("tax", tax.tax).field("prompt", tax.prompt).field("type", tax.wp_type);
+}
+
+void write(Writer& out, const Transfer& transfer) {
+  out.field("payer", transfer.payer).field("recipient", transfer.recipient).field("amount", transfer.amount);
+}
+void write(Writer& out, const Reserve& reserve) {
+  out.field("payer", reserve.payer)
+      .field("amount", reserve.amount)
+      .field("hold", reserve.hold)
+      .field("lifetime", reserve.lifetime);
+}
+void write(Writer& out, const Extend& extend) {
+  out.field("hold", extend.hold).field("amount", extend.amount).field("lifetime", extend.lifetime);
+}
+void write(Writer& out, const Release& release) { out.field("hold", release.hold); }
+void write(Writer& out, const Capture& capture) {
+  out.field("hold", capture.hold)
+      .field("amount", capture.amount)
+      .field("final", capture.final)
+      .field("over", capture.over)
+      .field("late", capture.late)
+      .field("payee", capture.payee)
+      .field("reason", capture.reason);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 namespace kudos {
 namespace {
 
+constexpr std::size_t kMaxKeyBytes = 200;
 constexpr std::size_t kMaxMetadataBytes = 2048;
 
 bool has_control_character(std::string_view text) {
@@ -95,6 +96,11 @@ Status validate(const Event& event) {
   if (const Total sum = currency_sum(event); !sum.is_zero())
     return fail(ErrorCode::unbalanced_event, "the event's currency postings sum to " + sum.to_string() + ", not 0");
   return {};
+}
+
+Status validate_key_names(const IdempotencyKey& key) {
+  KUDOS_TRY(validate_name(key.key, "the idempotency key", kMaxKeyBytes));
+  return validate_name(key.principal, "the principal", kMaxKeyBytes);
 }
 
 Status validate_wp_type(std::string_view wp_type) {

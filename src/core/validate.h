@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/event.h"
+#include "kudos/commands.h"
 #include "kudos/error.h"
 
 namespace kudos {
@@ -10,6 +11,9 @@ namespace kudos {
 // (invalid_amount), a work type that is too long or has control characters (invalid_request), a statistic that the
 // projector would set aside (invalid_statistic, with the reason), currency that doesn't sum to zero (unbalanced_event).
 Status validate(const Event& event);
+
+// The key and its principal: printable, 1 to 200 bytes each (invalid_request).
+Status validate_key_names(const IdempotencyKey& key);
 
 // Printable, 1 to 20 characters (invalid_request).
 Status validate_wp_type(std::string_view wp_type);

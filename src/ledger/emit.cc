@@ -1,167 +1,114 @@
-// Producers: from commands to stored events, inside the caller's transaction.
+// Producers: from commands to what is stored, inside the caller's transaction: load, decide, store.
 #include <algorithm>
 #include <map>
-#include <numeric>
 
 #include "base/check.h"
 #include "base/try.h"
-#include "core/produce.h"
-#include "core/request.h"
+#include "core/decide.h"
 #include "core/validate.h"
 #include "kudos/session.h"
 #include "ledger/session_impl.h"
+#include "store/accounts.h"
+#include "store/decisions.h"
 #include "store/emission.h"
-#include "store/event_writer.h"
 
 namespace kudos {
 namespace {
 
-constexpr std::size_t kMaxExternalId = 200;
+constexpr std::size_t kMaxName = 200;
 
-void add_accounts(const Command& command, store::EmissionNeeds& needs) {
-  visit_accounts(
-      command,
-      [&](const UserRef& user) {
-        // What can't be an external id isn't looked up: the server would refuse the whole statement.
-        if (user.id || validate_name(user.external_id, "the external id", kMaxExternalId)) needs.users.insert(user);
-      },
-      [&](const Uuid& worker) { needs.workers.insert(worker); });
+// What can't be a name isn't looked up: the server would refuse the whole statement. `decide` refuses it.
+bool can_be_name(const std::string& text) { return validate_name(text, "the name", kMaxName).has_value(); }
+bool can_be_user(const UserRef& user) { return user.id || can_be_name(user.external_id); }
+
+void drop_impossible_names(AdmissionNeeds& needs) {
+  std::erase_if(needs.payers, [](const UserRef& user) { return !can_be_user(user); });
+  std::erase_if(needs.transfers,
+                [](const auto& pair) { return !can_be_user(pair.first) || !can_be_user(pair.second); });
+  std::erase_if(needs.holds, [](const std::string& hold) { return !can_be_name(hold); });
+  std::erase_if(needs.payer_holds, [](const std::string& hold) { return !can_be_name(hold); });
 }
 
-// The outcome of one command on its way to storage.
-struct Pending {
-  Result<Receipt> receipt;
-  std::optional<Event> event;  // to be stored under receipt's id
-};
-
-class Emission {
- public:
-  Emission(Session::Impl& session, std::span<const Command> commands) : session_(session), commands_(commands) {}
-
-  Result<std::vector<Result<Receipt>>> run() {
-    KUDOS_TRY(require_transaction(session_.connection));
-    KUDOS_ASSIGN(context_, store::load_for_emission(session_.connection, session_.keys, needs()));
-    if (context_.mode != Mode::ledger)
-      return fail(ErrorCode::shadow_mode_unsupported,
-                  "the ledger is in shadow mode, in which nothing can be emitted yet",
-                  "Switch it over with `kudos mode ledger`.");
-    for (const Command& command : commands_) pending_.push_back(decide(command));
-    KUDOS_TRY(store_events());
-    std::vector<Result<Receipt>> receipts;
-    for (Pending& pending : pending_) receipts.push_back(std::move(pending.receipt));
-    return receipts;
-  }
-
- private:
-  store::EmissionNeeds needs() const {
-    store::EmissionNeeds needs;
-    for (const Command& command : commands_) {
-      add_accounts(command, needs);
-      if (command_options(command).key) needs.event_ids.push_back(make_event_id(command));
-    }
-    needs.events = static_cast<std::int32_t>(commands_.size());
-    return needs;
-  }
-
-  Pending decide(const Command& command) {
-    if (!command_options(command).key) return decide_new(command, std::nullopt);
-    // The first result stands, even where the same command would be refused today.
-    if (!users_known(command)) return decide_new(command, std::nullopt);
-    const Digest digest = request_digest(command, context_.directory);
-    const Uuid id = make_event_id(command);
-    const auto stored = context_.stored.find(id);
-    if (stored != context_.stored.end() && stored->second.request_digest == digest)
-      return {replay(id, stored->second, digest), std::nullopt};
-    Pending pending = decide_new(command, digest);
-    // A request that can't be right is told so before it is told of the conflict.
-    if (stored != context_.stored.end() && !is_malformed(pending.receipt))
-      return {replay(id, stored->second, digest), std::nullopt};
-    if (pending.event) context_.stored.emplace(id, store::StoredEvent{pending.event->seq, digest});
-    return pending;
-  }
-
-  static bool is_malformed(const Result<Receipt>& receipt) {
-    return !receipt && receipt.error().code < ErrorCode::wrong_isolation_level;
-  }
-
-  bool users_known(const Command& command) const {
-    bool known = true;
+store::EmissionNeeds needs_of(std::span<const Command> commands) {
+  store::EmissionNeeds needs;
+  for (const Command& command : commands) {
     visit_accounts(
-        command, [&](const UserRef& user) { known &= context_.directory.users.contains(user); }, [](const Uuid&) {});
-    return known;
+        command,
+        [&](const UserRef& user) {
+          if (can_be_user(user)) needs.users.insert(user);
+        },
+        [&](const Uuid& worker) { needs.workers.insert(worker); });
+    const EventOptions& options = command_options(command);
+    if (options.key || options.event_id) needs.event_ids.push_back(make_event_id(command));
+    if (!leaves_no_event(command)) ++needs.events;
+    needs.admission.may_make_hold = false;
+    collect_needs(command, needs.admission);
+    if (needs.admission.may_make_hold) ++needs.new_holds;
   }
+  drop_impossible_names(needs.admission);
+  return needs;
+}
 
-  static Result<Receipt> replay(const Uuid& id, const store::StoredEvent& stored, const Digest& digest) {
-    if (stored.request_digest == digest) return Receipt{id, stored.seq, true, true};
-    return fail(ErrorCode::idempotency_conflict,
-                "the idempotency key was used for another request (event " + id.to_string() + ")",
-                "Use a new key for a new request.");
+// The answer to a command whose event a twin stored between our look and our insert, which waited for it to commit.
+Result<Receipt> answer_for_twin(const Receipt& own, const store::StoredEvents& twins,
+                                const std::optional<Digest>& digest) {
+  const StoredEvent& twin = twins.at(own.event_id);
+  if (twin.request_digest == digest) {
+    Receipt receipt = own;
+    receipt.seq = twin.seq;
+    receipt.replayed = true;
+    return receipt;
   }
+  return fail(ErrorCode::idempotency_conflict,
+              "the idempotency key was used for another request (event " + own.event_id.to_string() + ")",
+              "Use a new key for a new request.");
+}
 
-  Pending decide_new(const Command& command, const std::optional<Digest>& digest) {
-    auto produced = produce(command, context_.directory);
-    if (!produced) return {std::unexpected(std::move(produced).error()), std::nullopt};
-    if (!produced->stored) return {Receipt{produced->event.id, {}, false, false}, std::nullopt};
-    Event& event = produced->event;
-    event.seq = context_.seqs[next_seq_++];
-    event.request_digest = digest;
-    return {Receipt{event.id, event.seq, false, true}, std::move(event)};
-  }
-
-  // In the order of event ids, so that two batches with the same keys meet without a deadlock.
-  std::vector<std::size_t> storage_order() const {
-    std::vector<std::size_t> order;
-    for (std::size_t i = 0; i < pending_.size(); ++i)
-      if (pending_[i].event) order.push_back(i);
-    std::ranges::sort(order, {}, [&](std::size_t i) { return pending_[i].event->id; });
-    return order;
-  }
-
-  Status store_events() {
-    const auto order = storage_order();
-    if (order.empty()) return {};
-    store::EventWriter writer(session_.types);
-    for (const std::size_t i : order) writer.add(*pending_[i].event, command_options(commands_[i]).metadata);
-    writer.queue(session_.connection);
-    KUDOS_ASSIGN(const auto results, session_.connection.flush());
-    const auto stored = store::EventWriter::stored_seqs(results.front());
-    if (stored.size() == order.size()) return {};
-    return replay_twins(stored);
-  }
-
-  // A twin stored some of the keys between our look and our insert, which waited for it to commit.
-  Status replay_twins(const std::unordered_set<EventSeq>& stored) {
-    std::vector<Uuid> ids;
-    for (const Pending& pending : pending_)
-      if (pending.event && !stored.contains(pending.event->seq)) ids.push_back(pending.event->id);
-    KUDOS_ASSIGN(const auto found, store::find_events(session_.connection, ids));
-    for (Pending& pending : pending_) {
-      // Also those that had replayed this call's own loser.
-      if (!pending.receipt || !found.contains(pending.receipt->event_id)) continue;
-      const auto digest =
-          pending.event ? pending.event->request_digest : context_.stored.at(pending.receipt->event_id).request_digest;
-      KUDOS_CHECK(digest.has_value());
-      pending.receipt = replay(pending.receipt->event_id, found.at(pending.receipt->event_id), *digest);
-    }
-    return {};
-  }
-
-  Session::Impl& session_;
-  std::span<const Command> commands_;
-  store::EmissionContext context_;
-  std::vector<Pending> pending_;
-  std::size_t next_seq_ = 0;
-};
+Status replay_twins(db::Connection& connection, const std::unordered_set<EventSeq>& stored, Decisions& decisions) {
+  std::map<Uuid, std::optional<Digest>> lost;
+  for (const auto& [command, event] : decisions.events)
+    if (!stored.contains(event.seq)) lost.emplace(event.id, event.request_digest);
+  std::vector<Uuid> ids;
+  for (const auto& [id, digest] : lost) ids.push_back(id);
+  KUDOS_ASSIGN(const auto twins, store::find_events(connection, ids));
+  // Also those receipts that had replayed this call's own loser.
+  for (auto& receipt : decisions.receipts)
+    if (receipt && twins.contains(receipt->event_id))
+      receipt = answer_for_twin(*receipt, twins, lost.at(receipt->event_id));
+  return {};
+}
 
 }  // namespace
 
 Result<std::vector<Result<Receipt>>> emit(Session& session, std::span<const Command> commands) {
-  return Emission(session.impl(), commands).run();
+  Session::Impl& impl = session.impl();
+  KUDOS_TRY(require_transaction(impl.connection));
+  KUDOS_ASSIGN(auto context, store::load_for_emission(impl.connection, impl.keys, needs_of(commands)));
+  if (context.mode != Mode::ledger)
+    return fail(ErrorCode::shadow_mode_unsupported, "the ledger is in shadow mode, in which nothing can be emitted yet",
+                "Switch it over with `kudos mode ledger`.");
+  Decisions decisions = decide(std::move(context.state), commands);
+  std::vector<std::string_view> metadata;
+  for (const Command& command : commands) metadata.push_back(command_options(command).metadata);
+  KUDOS_ASSIGN(const auto stored, store::store_decisions(impl.connection, impl.types, decisions, metadata));
+  if (stored.size() < decisions.events.size()) KUDOS_TRY(replay_twins(impl.connection, stored, decisions));
+  return std::move(decisions.receipts);
 }
 
 Result<Receipt> emit(Session& session, const Command& command) {
   KUDOS_ASSIGN(auto receipts, emit(session, std::span(&command, 1)));
   return std::move(receipts.front());
+}
+
+Result<Funds> read_funds(Session& session, const UserRef& user) {
+  Session::Impl& impl = session.impl();
+  KUDOS_TRY(require_transaction(impl.connection));
+  KUDOS_ASSIGN(const auto ids, store::find_users(impl.connection, std::span(&user, 1)));
+  if (is_system(ids.front())) return fail(ErrorCode::system_account, "system accounts have no funds to spend");
+  KUDOS_ASSIGN(const auto found, store::load_funds(impl.connection, impl.keys, ids.front()));
+  const PayerTerms& terms = found.terms;
+  return Funds{terms.balance,  found.escrow,      terms.floor,
+               terms.promised, terms.available(), effective_balance(terms, found.queued)};
 }
 
 }  // namespace kudos

@@ -50,7 +50,7 @@ Status read_variable(const char* name, std::int64_t smallest, std::int64_t large
 
 // Events whose rows somebody else holds wait for a later cycle.
 void set_blocked_aside(store::Claim& claim, const store::LockedTargets& locked, CycleReport& report) {
-  if (locked.blocked_users.empty() && locked.blocked_workers.empty() && locked.blocked_teams.empty()) return;
+  if (!locked.blocks_any()) return;
   const auto blocked = std::erase_if(claim.events, [&](const Event& event) { return locked.blocks(event); });
   report.blocked_events = static_cast<std::int32_t>(blocked);
 }

@@ -1,4 +1,5 @@
-// Load and store for producers: what `produce` needs, in one round trip.
+// Load for producers: the locks and all that `decide` needs, in one round trip, or two when names must be resolved
+// before their locks can be taken.
 #pragma once
 
 #include <map>
@@ -6,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "core/produce.h"
+#include "core/decide.h"
 #include "db/connection.h"
 #include "kudos/session.h"
 #include "store/locks.h"
@@ -16,30 +17,36 @@ namespace kudos::store {
 struct EmissionNeeds {
   std::set<UserRef> users;
   std::set<Uuid> workers;
-  std::vector<Uuid> event_ids;  // of commands with an idempotency key
+  std::vector<Uuid> event_ids;  // of commands with an idempotency key or a fixed id
   std::int32_t events = 0;      // how many sequence numbers to draw
-};
-
-struct StoredEvent {
-  EventSeq seq;
-  std::optional<Digest> request_digest;
+  std::int32_t new_holds = 0;   // how many numbers of holds to draw
+  AdmissionNeeds admission;
 };
 
 struct EmissionContext {
   Mode mode = Mode::shadow;
-  Directory directory;
-  std::map<Uuid, StoredEvent> stored;  // of `event_ids`, those that exist
-  std::vector<EventSeq> seqs;
+  DecisionState state;
 };
 
-// Takes the mode gate (shared), then reads all of it, inside the open transaction. Refuses another isolation level than
-// READ COMMITTED (wrong_isolation_level): the snapshot would be older than the gate.
+// Takes the mode gate (shared), the payers' locks, the pairs' locks and the holds' rows, in this order and each in its
+// own order, then reads all that a decision needs in later statements, inside the open transaction. Refuses another
+// isolation level than READ COMMITTED (wrong_isolation_level): the snapshot would be older than the locks.
 Result<EmissionContext> load_for_emission(db::Connection& connection, const LockKeys& keys, const EmissionNeeds& needs);
+
+// One user's balance, escrow and terms, under the payer's lock.
+struct UserFunds {
+  PayerTerms terms;
+  Total escrow;
+  Total queued;  // all queued changes of the spendable balance
+};
+Result<UserFunds> load_funds(db::Connection& connection, const LockKeys& keys, UserId user);
 
 // Just the gate and the mode.
 Result<Mode> pin_mode(db::Connection& connection, const LockKeys& keys);
 
+using StoredEvents = std::map<Uuid, StoredEvent>;
+
 // Looks again for events, after a twin was found to have stored them first.
-Result<std::map<Uuid, StoredEvent>> find_events(db::Connection& connection, const std::vector<Uuid>& event_ids);
+Result<StoredEvents> find_events(db::Connection& connection, const std::vector<Uuid>& event_ids);
 
 }  // namespace kudos::store

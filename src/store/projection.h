@@ -73,7 +73,11 @@ struct LockedTargets {
   std::unordered_set<UserId> blocked_users;
   std::unordered_set<Uuid> blocked_workers;
   std::unordered_set<Uuid> blocked_teams;
+  std::unordered_set<std::int64_t> blocked_holds;
 
+  bool blocks_any() const {
+    return !blocked_users.empty() || !blocked_workers.empty() || !blocked_teams.empty() || !blocked_holds.empty();
+  }
   bool blocks(const Event& event) const;
 };
 

@@ -1,6 +1,7 @@
 #include "base/check.h"
 #include "base/try.h"
 #include "store/event_writer.h"
+#include "store/holds.h"
 #include "store/projection.h"
 
 namespace kudos::store {
@@ -191,6 +192,7 @@ Status write_and_commit(db::Connection& connection, const EnumTypes& types, cons
                         std::span<const Event> folded, const JournalRow& row, const WorkMap& map) {
   queue_users(connection, outcome);
   queue_user_counters(connection, outcome);
+  queue_folded_holds(connection, outcome.holds);
   // Workers and teams last: other traffic writes those rows too.
   queue_production(connection, kAddToWorkers, outcome.workers);
   queue_worker_stats(connection, outcome);
