@@ -1,0 +1,1 @@
+#include "surfaces_test.h"
