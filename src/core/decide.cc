@@ -90,11 +90,11 @@ class Deciding {
     const auto first = find_first(id);
     const bool keyed = command_options(command).key.has_value();
     // An id that the caller fixed at random can only be there because this very command was stored.
-    if (!keyed && first) return first->receipt;
+    if (!keyed && first) return replay(*first, command, false);
     std::optional<Digest> digest;
     if (keyed && users_known(command)) digest = request_digest(command, state_.directory);
     // The first result stands, even where the same command would be refused today.
-    if (digest && first && first->digest == digest) return replay(*first, command);
+    if (digest && first && first->digest == digest) return replay(*first, command, true);
     auto step = propose(command, id);
     // A request that can't be right is told so before it is told of the conflict.
     if (digest && first && !is_malformed(step)) return conflict(id);
@@ -121,9 +121,9 @@ class Deciding {
     return std::nullopt;
   }
 
-  static Receipt replay(const First& first, const Command& command) {
+  static Receipt replay(const First& first, const Command& command, bool replayed) {
     Receipt receipt = first.receipt;
-    receipt.replayed = true;
+    receipt.replayed = replayed;
     if (const auto* transfer = std::get_if<Transfer>(&command)) receipt.amount = transfer->amount;
     if (const auto* capture = std::get_if<Capture>(&command)) receipt.amount = capture->amount;
     if (const auto* charge = std::get_if<Charge>(&command)) receipt.amount = charge->amount;

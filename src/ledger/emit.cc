@@ -7,6 +7,7 @@
 #include "core/decide.h"
 #include "core/validate.h"
 #include "kudos/session.h"
+#include "ledger/execution.h"
 #include "ledger/session_impl.h"
 #include "store/accounts.h"
 #include "store/decisions.h"
@@ -80,19 +81,27 @@ Status replay_twins(db::Connection& connection, const std::unordered_set<EventSe
 
 }  // namespace
 
-Result<std::vector<Result<Receipt>>> emit(Session& session, std::span<const Command> commands) {
+Result<std::vector<Result<Receipt>>> ledger::execute(Session& session, std::span<const Command> commands,
+                                                     Transaction transaction) {
   Session::Impl& impl = session.impl();
-  KUDOS_TRY(require_transaction(impl.connection));
-  KUDOS_ASSIGN(auto context, store::load_for_emission(impl.connection, impl.keys, needs_of(commands)));
+  const bool own = transaction == Transaction::own;
+  auto needs = needs_of(commands);
+  needs.begin = own;
+  KUDOS_ASSIGN(auto context, store::load_for_emission(impl.connection, impl.keys, needs));
   if (context.mode != Mode::ledger)
     return fail(ErrorCode::shadow_mode_unsupported, "the ledger is in shadow mode, in which nothing can be emitted yet",
                 "Switch it over with `kudos mode ledger`.");
   Decisions decisions = decide(std::move(context.state), commands);
   std::vector<std::string_view> metadata;
   for (const Command& command : commands) metadata.push_back(command_options(command).metadata);
-  KUDOS_ASSIGN(const auto stored, store::store_decisions(impl.connection, impl.types, decisions, metadata));
+  KUDOS_ASSIGN(const auto stored, store::store_decisions(impl.connection, impl.types, decisions, metadata, own));
   if (stored.size() < decisions.events.size()) KUDOS_TRY(replay_twins(impl.connection, stored, decisions));
   return std::move(decisions.receipts);
+}
+
+Result<std::vector<Result<Receipt>>> emit(Session& session, std::span<const Command> commands) {
+  KUDOS_TRY(require_transaction(session.impl().connection));
+  return ledger::execute(session, commands, ledger::Transaction::callers);
 }
 
 Result<Receipt> emit(Session& session, const Command& command) {

@@ -78,8 +78,8 @@ void queue_transfers(db::Connection& connection, const std::vector<DecidedTransf
 
 Result<std::unordered_set<EventSeq>> store_decisions(db::Connection& connection, const EnumTypes& types,
                                                      const Decisions& decisions,
-                                                     std::span<const std::string_view> metadata) {
-  if (decisions.events.empty() && !decisions.has_side_effects()) return std::unordered_set<EventSeq>{};
+                                                     std::span<const std::string_view> metadata, bool commit) {
+  if (decisions.events.empty() && !decisions.has_side_effects() && !commit) return std::unordered_set<EventSeq>{};
   EventWriter writer(types);
   for (const DecidedEvent* decided : storage_order(decisions.events))
     writer.add(decided->event, metadata[decided->command]);
@@ -87,10 +87,12 @@ Result<std::unordered_set<EventSeq>> store_decisions(db::Connection& connection,
     writer.queue(connection);
     if (decisions.has_side_effects()) queue_stored_check(connection, decisions.events);
   }
-  queue_new_holds(connection, decisions.new_holds);
+  // Ends before beginnings: an id that comes back must be free.
   queue_changed_holds(connection, decisions.changed_holds);
+  queue_new_holds(connection, decisions.new_holds);
   queue_requests(connection, decisions.requests);
   queue_transfers(connection, decisions.transfers);
+  if (commit) connection.queue(db::kCommit);
   KUDOS_ASSIGN(const auto results, connection.flush());
   if (writer.empty()) return std::unordered_set<EventSeq>{};
   return EventWriter::stored_seqs(results.front());

@@ -17,6 +17,6 @@ namespace kudos::store {
 // again it finds what the twin stored.
 Result<std::unordered_set<EventSeq>> store_decisions(db::Connection& connection, const EnumTypes& types,
                                                      const Decisions& decisions,
-                                                     std::span<const std::string_view> metadata);
+                                                     std::span<const std::string_view> metadata, bool commit);
 
 }  // namespace kudos::store

@@ -352,13 +352,16 @@ Result<EmissionContext> load_for_emission(db::Connection& connection, const Lock
                                           const EmissionNeeds& needs) {
   EmissionContext context;
   Resolver resolver;
+  // Where the answer to the mode is in the first flush.
+  const std::size_t mode_at = needs.begin ? 2 : 1;
+  if (needs.begin) connection.queue(db::kBegin);
   const bool pinned = needs_names(needs.admission);
   if (pinned) {
     queue_mode(connection, keys);
     Resolver::queue(connection, needs.admission);
     KUDOS_ASSIGN(const auto found, connection.flush());
-    KUDOS_ASSIGN(context.mode, read_mode(found[1]));
-    resolver.take(found[2], found[3]);
+    KUDOS_ASSIGN(context.mode, read_mode(found[mode_at]));
+    resolver.take(found[mode_at + 1], found[mode_at + 2]);
   }
   const LockPlan plan = resolver.plan(needs.admission);
   if (!pinned) queue_mode(connection, keys);
@@ -368,7 +371,7 @@ Result<EmissionContext> load_for_emission(db::Connection& connection, const Lock
   if (needs_admission(needs.admission)) queue_admission(reads, connection, plan, needs, context.state);
   KUDOS_ASSIGN(const auto results, connection.flush());
   if (!pinned) {
-    KUDOS_ASSIGN(context.mode, read_mode(results[1]));
+    KUDOS_ASSIGN(context.mode, read_mode(results[mode_at]));
   }
   reads.take(results);
   return context;

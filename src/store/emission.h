@@ -20,6 +20,7 @@ struct EmissionNeeds {
   std::vector<Uuid> event_ids;  // of commands with an idempotency key or a fixed id
   std::int32_t events = 0;      // how many sequence numbers to draw
   std::int32_t new_holds = 0;   // how many numbers of holds to draw
+  bool begin = false;           // begin a transaction first, in the same round trip
   AdmissionNeeds admission;
 };
 
