@@ -92,7 +92,9 @@ TEST_F(SqlAdmissionTest, OneKeyUsedByManyAtOnceHasOneEffect) {
        {"kudos_reserve('ext:alice', 30, 'h'", "kudos_extend('h', 40", "kudos_release('h'", "kudos_capture('c', 50",
         "kudos_transfer('ext:alice', 'ext:owner', 60", "kudos_charge('ext:trusted', 10, hold => 'n'",
         "kudos_charge('ext:alice', 40, check_funds => true"})
-    EXPECT_EQ(at_once(10, [&](int) { return "SELECT " + call + ", key => 'k')"; }), (Outcomes{{"accepted", 10}})) << call;
+    EXPECT_EQ(at_once(10, [&](int) { return "SELECT " + call + ", key => $k$" + call + "$k$)"; }),
+              (Outcomes{{"accepted", 10}}))
+        << call;
   EXPECT_EQ(ask("SELECT kudos_available('ext:alice')"), "0.00") << "60 given, 40 charged";
   EXPECT_EQ(ask("SELECT count(*) FROM kudos_events WHERE fold_id IS NULL"), "4");
   fold_all();
@@ -184,7 +186,7 @@ TEST_F(SqlAdmissionTest, BulkRelease) {
   EXPECT_EQ(ask("SELECT string_agg(amount || ' ' || stored || ' ' || coalesce(state, 'none'), ', ' ORDER BY n) FROM "
                 "kudos_release('{b,never,a,c,b}'::text[]) WITH ORDINALITY AS r(hold_id, amount, state, stored, replayed, n)"),
             "2.50 true released, 0.00 false none, 1.00 true released, 0.00 false released, 0.00 false released");
-  EXPECT_EQ(ask("SELECT count(*) FROM kudos_release('{}')"), "0");
+  EXPECT_EQ(ask("SELECT count(*) FROM kudos_release('{}'::text[])"), "0");
   EXPECT_EQ(outcome("SELECT kudos_release('{a,\"\"}'::text[])"), "invalid_request");
 }
 
@@ -238,16 +240,16 @@ TEST_F(SqlAdmissionTest, QueuedWorkIsFoundByRangesOfTheIndex) {
           "INSERT INTO kudos_postings (event_seq, line, user_id, entry_type, amount) "
           "SELECT -n, 2, -1, 'AWARD', -1 FROM generate_series(1, 20000) n; "
           "SELECT kudos_charge('ext:alice', 1); ANALYZE kudos_postings");
+  const std::string tuples_read =
+      "SELECT sum(pg_stat_get_xact_tuples_returned(oid) + pg_stat_get_xact_tuples_fetched(oid)) FROM pg_class "
+      "WHERE relname LIKE 'kudos_postings%'";
   for (int call = 0; call < 8; ++call) {  // also when the plan has become a generic one
     execute("BEGIN");
+    const int before = std::stoi(ask(tuples_read));
     EXPECT_EQ(ask("SELECT kudos_available('ext:alice')"), "99.00");
-    EXPECT_LT(std::stoi(ask("SELECT sum(pg_stat_get_xact_tuples_returned(c.oid) + pg_stat_get_xact_tuples_fetched(c.oid)) "
-                            "FROM pg_class c WHERE relname IN ('kudos_postings', 'kudos_postings_user_id', "
-                            "'kudos_postings_pkey')")),
-              20);
+    EXPECT_LT(std::stoi(ask(tuples_read)) - before, 20);
     execute("ROLLBACK");
   }
-  expected_drift_ = "1";
 }
 
 }  // namespace
