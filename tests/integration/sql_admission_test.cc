@@ -47,9 +47,8 @@ class SqlAdmissionTest : public SurfacesTest {
   static std::unique_ptr<Waiting> start(const std::string& sql) {
     auto waiting = std::make_unique<Waiting>(Waiting{server().open(), {}});
     const std::string pid = std::to_string(PQbackendPID(waiting->connection.raw()));
-    waiting->answer = std::async(std::launch::async, [&connection = waiting->connection, sql] {
-      return outcome(connection, sql);
-    });
+    waiting->answer =
+        std::async(std::launch::async, [&connection = waiting->connection, sql] { return outcome(connection, sql); });
     while (ask("SELECT count(*) FROM pg_locks WHERE NOT granted AND pid = " + pid) == "0" &&
            waiting->answer.wait_for(std::chrono::milliseconds(5)) != std::future_status::ready) {
     }
@@ -59,8 +58,8 @@ class SqlAdmissionTest : public SurfacesTest {
 
 // A1
 TEST_F(SqlAdmissionTest, TwentyHoldsAtOnceFiveFit) {
-  const auto outcomes = at_once(
-      20, [](int i) { return "SELECT kudos_reserve('ext:alice', 20, 'h" + std::to_string(i) + "')"; });
+  const auto outcomes =
+      at_once(20, [](int i) { return "SELECT kudos_reserve('ext:alice', 20, 'h" + std::to_string(i) + "')"; });
   EXPECT_EQ(outcomes, (Outcomes{{"accepted", 5}, {"insufficient_funds", 15}}));
   EXPECT_EQ(ask("SELECT kudos_available('ext:alice')"), "0.00");
   EXPECT_EQ(balance("alice"), "100.00");
@@ -113,8 +112,10 @@ TEST_F(SqlAdmissionTest, AnotherIsolationLevelIsRefused) {
 // V3: a savepoint that is rolled back drops the lock; the next spend takes it again.
 TEST_F(SqlAdmissionTest, LocksAreTakenAgainAfterASavepoint) {
   auto first = server().open();
-  must(first.run_script("BEGIN; SAVEPOINT s; SELECT kudos_charge('ext:alice', 80, check_funds => true); ROLLBACK TO s"));
-  EXPECT_EQ(outcome("SELECT kudos_charge('ext:alice', 80, check_funds => true)"), "accepted") << "nobody holds the lock";
+  must(
+      first.run_script("BEGIN; SAVEPOINT s; SELECT kudos_charge('ext:alice', 80, check_funds => true); ROLLBACK TO s"));
+  EXPECT_EQ(outcome("SELECT kudos_charge('ext:alice', 80, check_funds => true)"), "accepted")
+      << "nobody holds the lock";
   EXPECT_EQ(outcome(first, "SELECT kudos_charge('ext:alice', 80, check_funds => true)"), "insufficient_funds");
 }
 
@@ -152,8 +153,9 @@ TEST_F(SqlAdmissionTest, ACaptureThatWaitedForAReleaseIsRefused) {
 TEST_F(SqlAdmissionTest, ADebitFollowsTheIdToItsNewHold) {
   execute("SELECT kudos_reserve('ext:alice', 80, 'h')");
   auto first = server().open();
-  must(first.run_script("BEGIN; SELECT kudos_release('h'); SELECT kudos_reserve('ext:alice', 50, 'h'); "
-                        "SELECT kudos_capture('h', 10)"));
+  must(
+      first.run_script("BEGIN; SELECT kudos_release('h'); SELECT kudos_reserve('ext:alice', 50, 'h'); "
+                       "SELECT kudos_capture('h', 10)"));
   auto second = start("SELECT kudos_charge('ext:alice', 20, hold => 'h')");
   must(first.run_script("COMMIT"));
   EXPECT_EQ(second->answer.get(), "accepted");
@@ -181,11 +183,13 @@ TEST_F(SqlAdmissionTest, AKeyThatATwinOfAnotherPayerHasJustUsedIsAConflict) {
 }
 
 TEST_F(SqlAdmissionTest, BulkRelease) {
-  execute("SELECT kudos_reserve('ext:trusted', 1, 'a'), kudos_reserve('ext:alice', 2.5, 'b'), "
-          "kudos_reserve('ext:trusted', 4, 'c'), kudos_release('c')");
-  EXPECT_EQ(ask("SELECT string_agg(amount || ' ' || stored || ' ' || coalesce(state, 'none'), ', ' ORDER BY n) FROM "
-                "kudos_release('{b,never,a,c,b}'::text[]) WITH ORDINALITY AS r(hold_id, amount, state, stored, replayed, n)"),
-            "2.50 true released, 0.00 false none, 1.00 true released, 0.00 false released, 0.00 false released");
+  execute(
+      "SELECT kudos_reserve('ext:trusted', 1, 'a'), kudos_reserve('ext:alice', 2.5, 'b'), "
+      "kudos_reserve('ext:trusted', 4, 'c'), kudos_release('c')");
+  EXPECT_EQ(
+      ask("SELECT string_agg(amount || ' ' || stored || ' ' || coalesce(state, 'none'), ', ' ORDER BY n) FROM "
+          "kudos_release('{b,never,a,c,b}'::text[]) WITH ORDINALITY AS r(hold_id, amount, state, stored, replayed, n)"),
+      "2.50 true released, 0.00 false none, 1.00 true released, 0.00 false released, 0.00 false released");
   EXPECT_EQ(ask("SELECT count(*) FROM kudos_release('{}'::text[])"), "0");
   EXPECT_EQ(outcome("SELECT kudos_release('{a,\"\"}'::text[])"), "invalid_request");
 }
@@ -193,7 +197,9 @@ TEST_F(SqlAdmissionTest, BulkRelease) {
 // Many bulk releases in different orders, and spends in between: no deadlock.
 TEST_F(SqlAdmissionTest, BulkReleasesInAnyOrderDontDeadlock) {
   for (int round = 0; round < 5; ++round) {
-    execute("SELECT kudos_reserve(u, 1, u || ' ' || i) FROM unnest('{ext:alice,ext:trusted}'::text[]) u, generate_series(1, 10) i");
+    execute(
+        "SELECT kudos_reserve(u, 1, u || ' ' || i) FROM unnest('{ext:alice,ext:trusted}'::text[]) u, "
+        "generate_series(1, 10) i");
     const auto outcomes = at_once(6, [](int i) {
       return "SELECT kudos_release((SELECT array_agg(reservation_id ORDER BY " +
              std::string(i % 2 == 0 ? "id" : "id DESC") + ") FROM kudos_reservations WHERE state = 'active'))";
@@ -206,13 +212,15 @@ TEST_F(SqlAdmissionTest, BulkReleasesInAnyOrderDontDeadlock) {
 // Shadow mode: what has no inline code of the caller's own is refused; what has is consumed at once, as a fold would.
 TEST_F(SqlAdmissionTest, ShadowMode) {
   execute("SELECT kudos_reserve('ext:alice', 50, 'h'); UPDATE kudos_ledger_control SET mode = 'shadow'");
-  for (const char* call : {"kudos_reserve('ext:alice', 1, 'x')", "kudos_extend('h', 60)", "kudos_release('h')",
-                           "kudos_capture('h', 1)", "kudos_transfer('ext:alice', 'ext:trusted', 1)",
-                           "kudos_charge('ext:alice', 1000, check_funds => true)"})
+  for (const char* call :
+       {"kudos_reserve('ext:alice', 1, 'x')", "kudos_extend('h', 60)", "kudos_release('h')", "kudos_capture('h', 1)",
+        "kudos_transfer('ext:alice', 'ext:trusted', 1)", "kudos_charge('ext:alice', 1000, check_funds => true)"})
     EXPECT_EQ(outcome("SELECT " + std::string(call)), "shadow_mode_unsupported") << call;
-  execute("SELECT kudos_capture('h', 20, project => false), kudos_transfer('ext:alice', 'ext:trusted', 5, project => false); "
-          "UPDATE users SET kudos = kudos - 25 WHERE external_id = 'alice'; "
-          "UPDATE users SET kudos = kudos + 5 WHERE external_id = 'trusted'");
+  execute(
+      "SELECT kudos_capture('h', 20, project => false), kudos_transfer('ext:alice', 'ext:trusted', 5, project => "
+      "false); "
+      "UPDATE users SET kudos = kudos - 25 WHERE external_id = 'alice'; "
+      "UPDATE users SET kudos = kudos + 5 WHERE external_id = 'trusted'");
   EXPECT_EQ(ask("SELECT string_agg(state || ' ' || captured_amount || ' ' || consumed_amount, ', ' ORDER BY id) FROM "
                 "kudos_reservations"),
             "active 20.00 20.00, released 5.00 5.00");
@@ -235,11 +243,12 @@ DELETE FROM kudos_function_sets)");
 
 // The search is for what is queued, not for all that a user ever did.
 TEST_F(SqlAdmissionTest, QueuedWorkIsFoundByRangesOfTheIndex) {
-  execute("INSERT INTO kudos_postings (event_seq, line, user_id, entry_type, amount) "
-          "SELECT -n, 1, (SELECT id FROM users WHERE external_id = 'alice'), 'AWARD', 1 FROM generate_series(1, 20000) n; "
-          "INSERT INTO kudos_postings (event_seq, line, user_id, entry_type, amount) "
-          "SELECT -n, 2, -1, 'AWARD', -1 FROM generate_series(1, 20000) n; "
-          "SELECT kudos_charge('ext:alice', 1); ANALYZE kudos_postings");
+  execute(
+      "INSERT INTO kudos_postings (event_seq, line, user_id, entry_type, amount) "
+      "SELECT -n, 1, (SELECT id FROM users WHERE external_id = 'alice'), 'AWARD', 1 FROM generate_series(1, 20000) n; "
+      "INSERT INTO kudos_postings (event_seq, line, user_id, entry_type, amount) "
+      "SELECT -n, 2, -1, 'AWARD', -1 FROM generate_series(1, 20000) n; "
+      "SELECT kudos_charge('ext:alice', 1); ANALYZE kudos_postings");
   const std::string tuples_read =
       "SELECT sum(pg_stat_get_xact_tuples_returned(oid) + pg_stat_get_xact_tuples_fetched(oid)) FROM pg_class "
       "WHERE relname LIKE 'kudos_postings%'";

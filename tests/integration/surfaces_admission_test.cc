@@ -1,5 +1,5 @@
-// The shared list of cases for admission: what holds, captures, transfers and debits that name holds leave behind, through
-// C++ and through SQL. A key that was used on one way is replayed by the other.
+// The shared list of cases for admission: what holds, captures, transfers and debits that name holds leave behind,
+// through C++ and through SQL. A key that was used on one way is replayed by the other.
 #include "core/decide.h"
 #include "surfaces_test.h"
 
@@ -33,7 +33,11 @@ Charge charge_with(const std::string& hold, const char* value) {
 }
 
 Command with(Command command, auto change) {
-  std::visit([&](auto& each) { if constexpr (requires { change(each); }) change(each); }, command);
+  std::visit(
+      [&](auto& each) {
+        if constexpr (requires { change(each); }) change(each);
+      },
+      command);
   return command;
 }
 
@@ -76,8 +80,8 @@ std::vector<Case> hold_cases() {
       {"extend after a capture", kReserved + "SELECT kudos_capture('$H', 30)", extend(amount("120"), {}),
        "kudos_extend('$H', 120", "active 30.00/120.00 -"},
       {"release", kReserved, Release{"$H", {}}, "kudos_release('$H'", "released 0.00/100.00 released"},
-      {"release what is left", kReserved + "SELECT kudos_capture('$H', 30.01)", Release{"$H", {}},
-       "kudos_release('$H'", "released 30.01/100.00 released"},
+      {"release what is left", kReserved + "SELECT kudos_capture('$H', 30.01)", Release{"$H", {}}, "kudos_release('$H'",
+       "released 30.01/100.00 released"},
       {"release past the deadline", kDue, Release{"$H", {}}, "kudos_release('$H'", "released 0.00/100.00 released"},
       {"release twice", kReleased, Release{"$H", {}}, "kudos_release('$H'", "released 0.00/100.00 released"},
       {"release what never was", "", Release{"$H", {}}, "kudos_release('$H'", ""},
@@ -102,9 +106,10 @@ std::vector<Case> capture_cases() {
        "released 40.50/100.00 final capture"},
       {"all and the end", kReserved, with(capture_of("100"), final), "kudos_capture('$H', 100, final => true",
        "consumed 100.00/100.00 captured"},
-      {"more, from what is available", kReserved, with(capture_of("130"), over), "kudos_capture('$H', 130, over => true",
-       "consumed 130.00/100.00 captured"},
-      {"less, with over", kReserved, with(part, over), "kudos_capture('$H', 40.5, over => true", "active 40.50/100.00 -"},
+      {"more, from what is available", kReserved, with(capture_of("130"), over),
+       "kudos_capture('$H', 130, over => true", "consumed 130.00/100.00 captured"},
+      {"less, with over", kReserved, with(part, over), "kudos_capture('$H', 40.5, over => true",
+       "active 40.50/100.00 -"},
       {"more, of one who may owe", kOwing, with(capture_of("5000"), over), "kudos_capture('$H', 5000, over => true",
        "consumed 5000.00/100.00 captured"},
       {"for somebody, with a reason", kReserved, with(part, explained),
@@ -205,8 +210,9 @@ class AdmissionSurfacesTest : public SurfacesTest {
 
   // The rows under the run's ids, and an event's own.
   static std::string holds_of(const Trial& run) {
-    return "(reservation_id IN ('" + run.hold + "', 'upfront:" + run.job.to_string() + "', 'interrogation:" +
-           run.job.to_string() + "')" + (run.event.empty() ? "" : " OR owner_event_id = '" + run.event + "'") + ")";
+    return "(reservation_id IN ('" + run.hold + "', 'upfront:" + run.job.to_string() +
+           "', 'interrogation:" + run.job.to_string() + "')" +
+           (run.event.empty() ? "" : " OR owner_event_id = '" + run.event + "'") + ")";
   }
   static std::string states(const Trial& run) {
     return ask(
@@ -231,8 +237,8 @@ class AdmissionSurfacesTest : public SurfacesTest {
   }
 
   static Answer call(const Case& each, const Trial& run, const std::string& key) {
-    const std::string columns = leaves_no_event(each.command) ? "coalesce(hold_id, 0) || ' ' || amount || ' ' || stored"
-                                                              : "event_id";
+    const std::string columns =
+        leaves_no_event(each.command) ? "coalesce(hold_id, 0) || ' ' || amount || ' ' || stored" : "event_id";
     return SurfacesTest::run("SELECT " + columns + ", replayed FROM " + run.fill(each.sql) +
                              (key.empty() ? ")" : ", key => '" + key + "', principal => 'p')"));
   }

@@ -61,10 +61,10 @@ std::vector<Case> transfer_cases() {
       transfer_case("alice", "deleted", deleted_recipient),
       transfer_case("alice", "trusted", reverse_transfer, "100000", both_ways),
       transfer_case("alice", "owner", insufficient_funds, "600.01"),
-      {"", Transfer{UserRef::number(kTreasury), ext("alice"), amount("1"), {}},
-       "kudos_transfer('-1', 'ext:alice', 1", system_account},
-      {"", Transfer{ext("alice"), UserRef::number(kSink), amount("1"), {}},
-       "kudos_transfer('ext:alice', '-2', 1", system_account},
+      {"", Transfer{UserRef::number(kTreasury), ext("alice"), amount("1"), {}}, "kudos_transfer('-1', 'ext:alice', 1",
+       system_account},
+      {"", Transfer{ext("alice"), UserRef::number(kSink), amount("1"), {}}, "kudos_transfer('ext:alice', '-2', 1",
+       system_account},
       {"", Transfer{ext("anonymous"), UserRef::number(kSink), amount("1"), {}},
        "kudos_transfer('ext:anonymous', '-2', 1", anonymous_payer},
   };
@@ -181,7 +181,8 @@ std::vector<Case> debit_cases() {
   const auto settle = [](const std::string& requester, const Uuid& worker, const std::string& hold, ErrorCode name) {
     auto job = job_of(requester, worker, "1", "0");
     job.hold = hold;
-    return Case{"", job, "kudos_settle('ext:" + requester + "', " + quoted(worker) + ", 1, hold => '" + hold + "'", name};
+    return Case{"", job, "kudos_settle('ext:" + requester + "', " + quoted(worker) + ", 1, hold => '" + hold + "'",
+                name};
   };
   const std::string job = kJob.to_string();
   return {
@@ -275,9 +276,9 @@ TEST_F(RefusalSurfacesTest, DebitsThatNameHolds) { expect_refused(debit_cases())
 TEST_F(RefusalSurfacesTest, TheLimitsAreExact) {
   for (const std::string call :
        {"kudos_capture('h', 700, over => true)", "kudos_capture('due', 700, late => true)",
-        "kudos_capture('released', 600, late => true)", "kudos_extend('h', 700)", "kudos_reserve('ext:alice', 700, 'due')",
-        "kudos_reserve('ext:alice', 600, 'new')", "kudos_charge('ext:alice', 600, check_funds => true)",
-        "kudos_transfer('ext:alice', 'ext:owner', 600)"}) {
+        "kudos_capture('released', 600, late => true)", "kudos_extend('h', 700)",
+        "kudos_reserve('ext:alice', 700, 'due')", "kudos_reserve('ext:alice', 600, 'new')",
+        "kudos_charge('ext:alice', 600, check_funds => true)", "kudos_transfer('ext:alice', 'ext:owner', 600)"}) {
     execute("BEGIN; SELECT " + call);
     EXPECT_EQ(ask("SELECT kudos_available('ext:alice')"), "0.00") << call;
     execute("ROLLBACK");
@@ -350,9 +351,9 @@ TEST_F(RefusalSurfacesTest, FormsOfAmountsAndTimes) {
   struct Form {
     const char *value, *name;
   };
-  const Form forms[] = {{"NULL", "invalid_amount"},        {"'NaN'", "invalid_amount"},
-                        {"'Infinity'", "invalid_amount"},  {"1.001", "amount_too_precise"},
-                        {"1.000", "amount_too_precise"},   {"1000000000000000000", "amount_out_of_range"},
+  const Form forms[] = {{"NULL", "invalid_amount"},       {"'NaN'", "invalid_amount"},
+                        {"'Infinity'", "invalid_amount"}, {"1.001", "amount_too_precise"},
+                        {"1.000", "amount_too_precise"},  {"1000000000000000000", "amount_out_of_range"},
                         {"-5", "amount_not_positive"}};
   for (const auto& [value, name] : forms)
     for (const std::string call :

@@ -10,8 +10,8 @@
 namespace kudos::testing {
 
 inline const Uuid kImageWorker = Uuid::v5({}, "image worker"), kTextWorker = Uuid::v5({}, "text worker"),
-           kTrustedWorker = Uuid::v5({}, "trusted worker"), kBatchWorker = Uuid::v5({}, "batch worker"),
-           kNobody = Uuid::v5({}, "no worker"), kJob = Uuid::v5({}, "job");
+                  kTrustedWorker = Uuid::v5({}, "trusted worker"), kBatchWorker = Uuid::v5({}, "batch worker"),
+                  kNobody = Uuid::v5({}, "no worker"), kJob = Uuid::v5({}, "job");
 
 inline std::string quoted(const Uuid& id) { return "'" + id.to_string() + "'"; }
 inline UserRef ext(const std::string& name) { return UserRef::external(name); }
@@ -87,7 +87,8 @@ class SurfacesTest : public LedgerTest {
                "kudos_events WHERE event_id = '" +
                id + "'") +
            "\n" +
-           ask("SELECT string_agg(row(p.line, p.entry_type, p.user_id, p.escrow, p.amount, p.detail, h.reservation_id)::text, "
+           ask("SELECT string_agg(row(p.line, p.entry_type, p.user_id, p.escrow, p.amount, p.detail, "
+               "h.reservation_id)::text, "
                "E'\\n' "
                "ORDER BY p.line) "
                "FROM kudos_postings p JOIN kudos_events e ON e.seq = p.event_seq "
