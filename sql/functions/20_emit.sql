@@ -18,6 +18,16 @@ BEGIN
     RETURN current_mode;
 END $$;
 
+-- In shadow mode an event needs somebody who applies it inline.
+CREATE OR REPLACE FUNCTION kudos_check_mode(mode text, project boolean) RETURNS void
+    LANGUAGE plpgsql SET search_path = @schema@, pg_temp AS $$
+BEGIN
+    IF mode = 'shadow' AND coalesce(project, true) THEN
+        PERFORM kudos_fail('shadow_mode_unsupported', 'the ledger is in shadow mode',
+            'A caller that keeps its own inline code says so with project => false; else switch with `kudos mode ledger`.');
+    END IF;
+END $$;
+
 -- What the documented columns of a statistic mean: its target, or the reason why it would be set aside. The same rules
 -- as classify.cc.
 CREATE OR REPLACE FUNCTION kudos_classify(entry_type text, stat_action text, record text, unit text, of_user boolean)
@@ -198,10 +208,7 @@ BEGIN
         PERFORM kudos_fail('too_many_postings', format('the event has %s postings; at most 1000 are allowed', lines));
     END IF;
     PERFORM kudos_check_type(wp_type);
-    IF mode = 'shadow' AND coalesce(project, true) THEN
-        PERFORM kudos_fail('shadow_mode_unsupported', 'the ledger is in shadow mode',
-            'A caller that keeps its own inline code says so with project => false; else switch with `kudos mode ledger`.');
-    END IF;
+    PERFORM kudos_check_mode(mode, project);
     IF metadata IS NOT NULL THEN
         PERFORM kudos_check_metadata(metadata);
         salt := uuid_send(gen_random_uuid());

@@ -1,6 +1,23 @@
 -- One function for each row of the producers' table. Users are numbers or external ids ('17', 'ext:alice'); amounts are
 -- exact decimals. Each returns the event's id, its sequence number, the mode and whether it was a replay. The rules are
--- those of src/core/produce.cc; a shared list of cases runs over both (tests/integration/surfaces_test.cc).
+-- those of src/core/produce.cc; a shared list of cases runs over both (tests/integration/surfaces_*.cc). What they do with
+-- holds and available funds is in 45_admission.sql.
+
+CREATE OR REPLACE FUNCTION kudos_check_reference(reference text) RETURNS void
+    LANGUAGE plpgsql SET search_path = @schema@, pg_temp AS $$
+BEGIN
+    IF reference IS NULL OR reference !~ '^(-?[0-9]{1,10}|ext:.+)$' THEN
+        PERFORM kudos_fail('invalid_request', format('''%s'' doesn''t name a user', left(reference, 40)),
+                           'Give the user''s number, or ext:NAME for an external id.');
+    END IF;
+END $$;
+
+CREATE OR REPLACE FUNCTION kudos_refuse_unknown_user(reference text) RETURNS void
+    LANGUAGE plpgsql SET search_path = @schema@, pg_temp AS $$
+BEGIN
+    PERFORM kudos_fail('unknown_user', format('there is no user %s', reference),
+                       'Create the user first, or check the number or external id.');
+END $$;
 
 -- A user that a command names. Refuses what doesn't exist and a system account.
 CREATE OR REPLACE FUNCTION kudos_user(reference text, OUT id integer, OUT account_class text,
@@ -10,16 +27,12 @@ CREATE OR REPLACE FUNCTION kudos_user(reference text, OUT id integer, OUT accoun
 DECLARE
     found_user record;
 BEGIN
-    IF reference IS NULL OR reference !~ '^(-?[0-9]{1,10}|ext:.+)$' THEN
-        PERFORM kudos_fail('invalid_request', format('''%s'' doesn''t name a user', left(reference, 40)),
-                           'Give the user''s number, or ext:NAME for an external id.');
-    END IF;
+    PERFORM kudos_check_reference(reference);
     SELECT u.id, u.account_class, u.trusted, u.usage_multiplier, p.shortfall INTO found_user
         FROM users u JOIN kudos_account_policies p ON p.account_class = u.account_class
         WHERE u.id = kudos_user_id(reference);
     IF NOT FOUND THEN
-        PERFORM kudos_fail('unknown_user', format('there is no user %s', reference),
-                           'Create the user first, or check the number or external id.');
+        PERFORM kudos_refuse_unknown_user(reference);
     ELSIF found_user.id IN (-1, -2) THEN
         PERFORM kudos_fail('system_account', format('user %s is a system account', reference),
                            'System accounts are named by the ledger only.');
@@ -52,10 +65,10 @@ END $$;
 -- Lines of a document ----------------------------------------------------------------------------------------------------
 
 CREATE OR REPLACE FUNCTION kudos_line(entry_type text, who integer, amount numeric, escrow boolean DEFAULT false,
-                                      detail jsonb DEFAULT NULL) RETURNS kudos_postings
+                                      detail jsonb DEFAULT NULL, hold_id bigint DEFAULT NULL) RETURNS kudos_postings
     LANGUAGE sql STABLE AS $$
     SELECT CASE WHEN amount <> 0 THEN
-        ROW(0, NULL, who, entry_type::@schema@.kudos_entry_type, 0, escrow, amount, detail)::@schema@.kudos_postings END
+        ROW(0, hold_id, who, entry_type::@schema@.kudos_entry_type, 0, escrow, amount, detail)::@schema@.kudos_postings END
 $$;
 
 CREATE OR REPLACE FUNCTION kudos_stat(entry_type text, unit text, target text, who integer, amount numeric, action text,
@@ -98,7 +111,7 @@ BEGIN
     IF missing <> 0 THEN
         postings := postings || kudos_line(entry_type, CASE WHEN missing > 0 THEN -2 ELSE -1 END, missing);
     END IF;
-    SELECT coalesce(array_agg(ROW(0, NULL, p.user_id, p.entry_type, p.n, p.escrow, p.amount, p.detail)::kudos_postings
+    SELECT coalesce(array_agg(ROW(0, p.hold_id, p.user_id, p.entry_type, p.n, p.escrow, p.amount, p.detail)::kudos_postings
                               ORDER BY p.n), '{}') INTO currency
         FROM (SELECT row_number() OVER (ORDER BY ordinality) AS n, * FROM unnest(postings) WITH ORDINALITY
               WHERE amount IS NOT NULL) p;
@@ -229,29 +242,53 @@ END $$;
 
 -- Two users, or a user and the sink --------------------------------------------------------------------------------------
 
+-- Stores a charge; the debit names the hold, when there is one.
+CREATE OR REPLACE FUNCTION kudos_store_charge(identity record, mode text, project boolean, metadata jsonb, detail jsonb,
+                                              payer integer, payee integer, amount numeric, hold_id bigint)
+    RETURNS kudos_receipt LANGUAGE plpgsql SET search_path = @schema@, pg_temp AS $$
+BEGIN
+    RETURN kudos_finish(identity.id, identity.digest, mode, project, 'CHARGE', NULL, NULL, metadata,
+        ARRAY[kudos_line('CHARGE', payer, -amount, detail => detail, hold_id => hold_id)]
+            || CASE WHEN payee IS NOT NULL THEN kudos_line('CHARGE', payee, amount) END,
+        ARRAY[kudos_user_stat('CHARGE', payer, 'charged', -amount)]
+            || CASE WHEN payee IS NOT NULL THEN kudos_user_stat('CHARGE', payee, 'received', amount) END);
+END $$;
+
 CREATE OR REPLACE FUNCTION kudos_charge(payer text, amount numeric, payee text DEFAULT NULL, reason text DEFAULT '',
-        key text DEFAULT NULL, principal text DEFAULT session_user, metadata jsonb DEFAULT NULL,
-        project boolean DEFAULT true)
+        hold text DEFAULT NULL, check_funds boolean DEFAULT false, key text DEFAULT NULL,
+        principal text DEFAULT session_user, metadata jsonb DEFAULT NULL, project boolean DEFAULT true)
     RETURNS kudos_receipt LANGUAGE plpgsql SET search_path = @schema@, pg_temp AS $$
 DECLARE
     mode CONSTANT text := kudos_mode();
     detail CONSTANT jsonb := kudos_reason(reason);
     from_user integer; to_user integer;
     identity record;
+    held kudos_reservations;
+    used bigint;
+    receipt kudos_receipt;
 BEGIN
+    PERFORM kudos_check_use(hold);
+    IF hold <> '' AND check_funds THEN
+        PERFORM kudos_fail('invalid_request', 'a charge that names a hold can''t be checked against what is available',
+                           'Capture it with over => true: that checks what exceeds the hold.');
+    END IF;
     PERFORM kudos_check_positive(amount, 'the amount');
     from_user := (kudos_user(payer)).id;
     IF payee IS NOT NULL THEN to_user := (kudos_user(payee)).id; END IF;
     IF to_user = from_user THEN PERFORM kudos_fail('invalid_request', 'payer and payee are the same user'); END IF;
-    identity := kudos_identify('charge', key, principal, format(E'payer=%s\namount=%s\npayee=%s\nreason=%s\n', from_user,
-        kudos_amount_text(amount), to_user, reason), mode);
+    -- Locks come before the look for the key: a twin that we waited for has stored its event by then.
+    IF check_funds THEN PERFORM kudos_check_mode(mode, project), kudos_lock_payer(from_user); END IF;
+    IF hold <> '' THEN held := kudos_lock_hold(hold); END IF;
+    identity := kudos_identify('charge', key, principal,
+        format(E'payer=%s\namount=%s\npayee=%s\nreason=%s\n', from_user, kudos_amount_text(amount), to_user, reason)
+        || kudos_added_field('hold', hold) || CASE WHEN check_funds THEN E'check=true\n' ELSE '' END, mode);
     IF identity.replay IS NOT NULL THEN RETURN identity.replay; END IF;
-    PERFORM kudos_require_living(to_user);
-    RETURN kudos_finish(identity.id, identity.digest, mode, project, 'CHARGE', NULL, NULL, metadata,
-        ARRAY[kudos_line('CHARGE', from_user, -amount, detail => detail)]
-            || CASE WHEN to_user IS NOT NULL THEN kudos_line('CHARGE', to_user, amount) END,
-        ARRAY[kudos_user_stat('CHARGE', from_user, 'charged', -amount)]
-            || CASE WHEN to_user IS NOT NULL THEN kudos_user_stat('CHARGE', to_user, 'received', amount) END);
+    PERFORM kudos_check_metadata(metadata), kudos_require_living(to_user);
+    IF check_funds THEN PERFORM kudos_require_available(from_user, amount); END IF;
+    IF hold <> '' THEN used := kudos_judge_use(held, hold, from_user, true); END IF;
+    receipt := kudos_store_charge(identity, mode, project, metadata, detail, from_user, to_user, amount, used);
+    IF NOT receipt.replayed THEN PERFORM kudos_use_hold(used, amount, mode); END IF;
+    RETURN receipt;
 END $$;
 
 CREATE OR REPLACE FUNCTION kudos_tax(requester text, tax numeric, prompt uuid, wp_type text DEFAULT '',
@@ -263,18 +300,25 @@ DECLARE
     dimension CONSTANT text := coalesce(nullif(wp_type, ''), 'image');
     who record;
     identity record;
+    held kudos_reservations;
+    used bigint;
+    receipt kudos_receipt;
 BEGIN
     PERFORM kudos_check_positive(tax, 'the tax');
     IF prompt IS NULL THEN PERFORM kudos_fail('invalid_request', 'the prompt is missing'); END IF;
     who := kudos_user(requester);
+    held := kudos_lock_hold('upfront:' || prompt);
     identity := kudos_identify('tax', key, principal, format(E'requester=%s\ntax=%s\nprompt=%s\ntype=%s\n', who.id,
         kudos_amount_text(tax), prompt, wp_type), mode);
     IF identity.replay IS NOT NULL THEN RETURN identity.replay; END IF;
-    RETURN kudos_finish(identity.id, identity.digest, mode, project, 'GENERATION', prompt, dimension, metadata,
-        ARRAY[kudos_line('GENERATION', who.id, -tax)],
+    used := kudos_judge_use(held, 'upfront:' || prompt, who.id, false);
+    receipt := kudos_finish(identity.id, identity.digest, mode, project, 'GENERATION', prompt, dimension, metadata,
+        ARRAY[kudos_line('GENERATION', who.id, -tax, hold_id => used)],
         ARRAY[kudos_user_stat('GENERATION', who.id, 'accumulated', -tax),
               kudos_user_record(who.id, 'REQUEST', dimension, 1), kudos_user_record(who.id, 'USAGE', dimension, 0)]
             || CASE WHEN who.account_class <> 'anonymous' THEN kudos_activity(who.id) END);
+    IF NOT receipt.replayed THEN PERFORM kudos_use_hold(used, tax, mode); END IF;
+    RETURN receipt;
 END $$;
 
 -- Work -------------------------------------------------------------------------------------------------------------------
@@ -307,10 +351,10 @@ CREATE OR REPLACE FUNCTION kudos_things(raw numeric, wp_type text) RETURNS numer
     SELECT @schema@.kudos_round(raw * CASE wp_type WHEN 'image' THEN 0.000001 ELSE 1 END)
 $$;
 
--- The body of settlements and interrogations, behind the identity.
+-- The body of settlements and interrogations, behind the identity. `held` is what the named hold's id led to.
 CREATE OR REPLACE FUNCTION kudos_settle_job(identity record, mode text, project boolean, requester integer,
         usage_multiplier numeric, worker uuid, cost numeric, reward numeric, things numeric, job_id uuid, wp_type text,
-        metadata jsonb)
+        metadata jsonb, hold text, held kudos_reservations, hold_must_exist boolean)
     RETURNS kudos_receipt LANGUAGE plpgsql SET search_path = @schema@, pg_temp AS $$
 DECLARE
     w CONSTANT record := kudos_worker(worker);
@@ -319,10 +363,16 @@ DECLARE
     escrow CONSTANT numeric := CASE WHEN w.owner_earns_spendable THEN 0 ELSE kudos_round(reward / 2) END;
     team CONSTANT uuid := CASE WHEN w.worker_type NOT IN ('text', 'interrogation') THEN w.team END;
     usage CONSTANT numeric := kudos_round(made * round(usage_multiplier, 4));
+    used bigint;
+    receipt kudos_receipt;
 BEGIN
     PERFORM kudos_check_amount(usage, 'the usage');
-    RETURN kudos_finish(identity.id, identity.digest, mode, project, 'GENERATION', job_id, kind, metadata,
-        ARRAY[kudos_line('GENERATION', requester, -cost), kudos_line('GENERATION', w.owner, reward - escrow),
+    IF hold <> '' THEN
+        PERFORM kudos_check_type(kind), kudos_check_metadata(metadata);
+        used := kudos_judge_use(held, hold, requester, hold_must_exist);
+    END IF;
+    receipt := kudos_finish(identity.id, identity.digest, mode, project, 'GENERATION', job_id, kind, metadata,
+        ARRAY[kudos_line('GENERATION', requester, -cost, hold_id => used), kudos_line('GENERATION', w.owner, reward - escrow),
               kudos_line('GENERATION', w.owner, escrow, true)],
         ARRAY[kudos_user_stat('GENERATION', w.owner, 'accumulated', reward - escrow),
               kudos_user_record(w.owner, 'FULFILLMENT', kind, 1), kudos_user_record(w.owner, 'CONTRIBUTION', kind, made),
@@ -334,19 +384,23 @@ BEGIN
               kudos_user_record(requester, 'REQUEST', kind, 1),
               kudos_user_record(requester, 'USAGE', kind, usage),
               kudos_activity(requester)]);
+    IF NOT receipt.replayed THEN PERFORM kudos_use_hold(used, cost, mode); END IF;
+    RETURN receipt;
 END $$;
 
 CREATE OR REPLACE FUNCTION kudos_settle(requester text, worker uuid, cost numeric, reward numeric DEFAULT NULL,
         things numeric DEFAULT 0, job_id uuid DEFAULT NULL, wp_type text DEFAULT '', outcome text DEFAULT 'completed',
-        key text DEFAULT NULL, principal text DEFAULT session_user, metadata jsonb DEFAULT NULL,
-        project boolean DEFAULT true)
+        hold text DEFAULT NULL, key text DEFAULT NULL, principal text DEFAULT session_user,
+        metadata jsonb DEFAULT NULL, project boolean DEFAULT true)
     RETURNS kudos_receipt LANGUAGE plpgsql SET search_path = @schema@, pg_temp AS $$
 DECLARE
     mode CONSTANT text := kudos_mode();
     paid CONSTANT numeric := coalesce(reward, cost);
     who record;
     identity record;
+    held kudos_reservations;
 BEGIN
+    PERFORM kudos_check_use(hold);
     IF outcome NOT IN ('completed', 'cancelled', 'censored', 'fake') OR outcome IS NULL THEN
         PERFORM kudos_fail('invalid_request', format('''%s'' is not an outcome', outcome),
                            'It is completed, cancelled, censored or fake.');
@@ -354,16 +408,19 @@ BEGIN
     PERFORM kudos_check_not_negative(cost, 'the cost'), kudos_check_not_negative(paid, 'the reward'),
             kudos_check_not_negative(things, 'the number of things');
     who := kudos_user(requester);
+    IF hold <> '' THEN held := kudos_lock_hold(hold); END IF;
     identity := kudos_identify('settle', key, principal,
         format(E'requester=%s\nworker=%s\ncost=%s\nreward=%s\nthings=%s\njob=%s\ntype=%s\noutcome=%s\n', who.id, worker,
-               kudos_amount_text(cost), kudos_amount_text(paid), kudos_amount_text(things), job_id, wp_type, outcome), mode);
+               kudos_amount_text(cost), kudos_amount_text(paid), kudos_amount_text(things), job_id, wp_type, outcome)
+        || kudos_added_field('hold', hold), mode);
     IF identity.replay IS NOT NULL THEN RETURN identity.replay; END IF;
     IF outcome = 'fake' THEN
         PERFORM kudos_worker(worker), kudos_check_metadata(metadata), kudos_check_type(nullif(wp_type, ''));
         RETURN ROW(identity.id, NULL, mode, false)::kudos_receipt;
     END IF;
     RETURN kudos_settle_job(identity, mode, project, who.id, who.usage_multiplier, worker,
-                            CASE outcome WHEN 'censored' THEN 0 ELSE cost END, paid, things, job_id, wp_type, metadata);
+                            CASE outcome WHEN 'censored' THEN 0 ELSE cost END, paid, things, job_id, wp_type, metadata,
+                            hold, held, true);
 END $$;
 
 CREATE OR REPLACE FUNCTION kudos_interrogation(requester text, worker uuid, cost numeric, form uuid,
@@ -375,15 +432,17 @@ DECLARE
     paid CONSTANT numeric := coalesce(reward, cost);
     who record;
     identity record;
+    held kudos_reservations;
 BEGIN
     PERFORM kudos_check_not_negative(cost, 'the cost'), kudos_check_not_negative(paid, 'the reward'),
             kudos_check_not_negative(things, 'the number of things');
     IF form IS NULL THEN PERFORM kudos_fail('invalid_request', 'the form is missing'); END IF;
     who := kudos_user(requester);
+    held := kudos_lock_hold('interrogation:' || form);
     identity := kudos_identify('interrogation', key, principal,
         format(E'requester=%s\nworker=%s\ncost=%s\nreward=%s\nthings=%s\nform=%s\ncancelled=%s\n', who.id, worker,
                kudos_amount_text(cost), kudos_amount_text(paid), kudos_amount_text(things), form, coalesce(cancelled, false)::text), mode);
     IF identity.replay IS NOT NULL THEN RETURN identity.replay; END IF;
     RETURN kudos_settle_job(identity, mode, project, who.id, who.usage_multiplier, worker, cost, paid, things, form,
-                            'interrogation', metadata);
+                            'interrogation', metadata, 'interrogation:' || form, held, false);
 END $$;

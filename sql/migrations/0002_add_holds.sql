@@ -98,3 +98,6 @@ CREATE OR REPLACE VIEW kudos_ledger AS
                 THEN coalesce(p.detail, '{}') || jsonb_build_object('reservation_id', h.reservation_id)
                 ELSE p.detail END AS detail
     FROM kudos_events e JOIN kudos_postings p ON p.event_seq = e.seq LEFT JOIN kudos_reservations h ON h.id = p.hold_id;
+
+-- What the SQL functions on holds return.
+CREATE TYPE kudos_hold_receipt AS (hold_id bigint, amount numeric, state text, stored boolean, replayed boolean);

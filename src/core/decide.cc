@@ -115,7 +115,10 @@ class Deciding {
       return First{event->second.request_digest, {.event_id = id, .seq = event->second.seq}};
     if (const auto request = state_.requests.find(id); request != state_.requests.end())
       return First{request->second.request_digest,
-                   {.event_id = id, .hold = request->second.hold, .amount = request->second.amount}};
+                   {.event_id = id,
+                    .stored = request->second.hold != 0,
+                    .hold = request->second.hold,
+                    .amount = request->second.amount}};
     return std::nullopt;
   }
 

@@ -1,37 +1,16 @@
 // The shared list of cases: every producer through C++ and through SQL. Both must make the same event id and the same
 // request digest from a key (so that each replays the other's event), store the same facts, and refuse under the same
 // name.
-#include <libpq-fe.h>
-
-#include "core/request.h"
-#include "db/errors.h"
-#include "ledger_test.h"
+#include "surfaces_test.h"
 
 namespace kudos::testing {
 namespace {
-
-const Uuid kImageWorker = Uuid::v5({}, "image worker"), kTextWorker = Uuid::v5({}, "text worker"),
-           kTrustedWorker = Uuid::v5({}, "trusted worker"), kBatchWorker = Uuid::v5({}, "batch worker"),
-           kNobody = Uuid::v5({}, "no worker"), kJob = Uuid::v5({}, "job");
-
-std::string quoted(const Uuid& id) { return "'" + id.to_string() + "'"; }
-UserRef ext(const std::string& name) { return UserRef::external(name); }
-Amount amount(const char* text) { return must(Amount::parse(text)); }
 
 struct Case {
   const char* what;
   Command command;
   std::string sql;  // the call, without its closing parenthesis
 };
-
-Settlement job_of(const std::string& requester, const Uuid& worker, const char* cost, const char* things) {
-  Settlement job;
-  job.requester = ext(requester);
-  job.worker = worker;
-  job.cost = amount(cost);
-  job.things = amount(things);
-  return job;
-}
 
 std::vector<Case> settlement_cases() {
   std::vector<Case> cases;
@@ -143,69 +122,8 @@ std::vector<Case> refusal_cases() {
   };
 }
 
-class SurfacesTest : public LedgerTest {
+class ProducersTest : public SurfacesTest {
  protected:
-  void SetUp() override {
-    LedgerTest::SetUp();
-    for (const char* name : {"alice", "owner", "multiplied", "deleted"}) make_user(name);
-    make_user("postpaid", "postpaid");
-    make_user("anonymous", "anonymous");
-    make_user("trusted", "standard", true);
-    server().run("UPDATE users SET usage_multiplier = 1.25 WHERE external_id = 'multiplied'");
-    server().run("UPDATE users SET deleted_at = now() WHERE external_id = 'deleted'");
-    const Uuid team = make_team("team", "owner");
-    make_worker("image worker", "owner", team);
-    make_worker("text worker", "owner", team, "text");
-    make_worker("batch worker", "owner", team, "batch");
-    make_worker("trusted worker", "trusted", team);
-  }
-
-  struct Answer {
-    std::string event_id, replayed, error;
-  };
-  static Answer call(const std::string& sql, const std::string& key) {
-    const std::string arguments = key.empty() ? ")" : ", key => '" + key + "', principal => 'p')";
-    return run("SELECT event_id, replayed FROM " + sql + arguments);
-  }
-  static Answer run(const std::string& sql) {
-    auto connection = server().open();
-    PGresult* result = PQexec(connection.raw(), sql.c_str());
-    Answer answer;
-    if (PQresultStatus(result) == PGRES_TUPLES_OK && PQntuples(result) == 1)
-      answer = {PQgetvalue(result, 0, 0), PQgetvalue(result, 0, 1), {}};
-    else if (const char* state = PQresultErrorField(result, PG_DIAG_SQLSTATE); state != nullptr)
-      answer.error =
-          std::string_view(state).starts_with("KD")
-              ? std::string(error_name(
-                    db::server_error(state, PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY), "", "").code))
-              : PQerrorMessage(connection.raw());
-    PQclear(result);
-    return answer;
-  }
-
-  static Command keyed(Command command, const std::string& key) {
-    std::visit([&](auto& each) { each.options.key = {"p", key}; }, command);
-    return command;
-  }
-
-  // Everything of the facts but what identifies the one event.
-  static std::string facts(const std::string& id) {
-    return ask("SELECT coalesce(job_id::text, '') || ' ' || coalesce(wp_type, '') || ' ' || posting_count FROM "
-               "kudos_events WHERE event_id = '" +
-               id + "'") +
-           "\n" +
-           ask("SELECT string_agg(row(p.line, p.entry_type, p.user_id, p.escrow, p.amount, p.detail)::text, E'\\n' "
-               "ORDER BY p.line) "
-               "FROM kudos_postings p JOIN kudos_events e ON e.seq = p.event_seq WHERE event_id = '" +
-               id + "'") +
-           "\n" +
-           ask("SELECT string_agg(row(s.line, s.entry_type, s.unit, s.target, s.user_id, s.worker_user_id, "
-               "s.worker_id, s.team_id, s.amount, "
-               "s.stat_action, s.record, s.detail)::text, E'\\n' ORDER BY s.line) "
-               "FROM kudos_stat_postings s JOIN kudos_events e ON e.seq = s.event_seq WHERE event_id = '" +
-               id + "'");
-  }
-
   static void expect_same(const std::vector<Case>& cases) {
     for (const Case& each : cases) {
       SCOPED_TRACE(each.what);
@@ -229,10 +147,10 @@ class SurfacesTest : public LedgerTest {
   }
 };
 
-TEST_F(SurfacesTest, SettlementsAreTheSame) { expect_same(settlement_cases()); }
-TEST_F(SurfacesTest, OtherProducersAreTheSame) { expect_same(other_cases()); }
+TEST_F(ProducersTest, SettlementsAreTheSame) { expect_same(settlement_cases()); }
+TEST_F(ProducersTest, OtherProducersAreTheSame) { expect_same(other_cases()); }
 
-TEST_F(SurfacesTest, RefusalsHaveTheSameNames) {
+TEST_F(ProducersTest, RefusalsHaveTheSameNames) {
   for (const Case& each : refusal_cases()) {
     SCOPED_TRACE(each.sql);
     auto client = begin();
@@ -244,14 +162,14 @@ TEST_F(SurfacesTest, RefusalsHaveTheSameNames) {
   EXPECT_EQ(ask("SELECT count(*) FROM kudos_events"), "0");
 }
 
-TEST_F(SurfacesTest, AConflictHasTheSameName) {
+TEST_F(ProducersTest, AConflictHasTheSameName) {
   emit_and_commit(keyed(top_up("alice", 5), "k"));
   EXPECT_EQ(call("kudos_topup('ext:alice', 6", "k").error, "idempotency_conflict");
   EXPECT_EQ(call("kudos_topup('ext:owner', 5", "k").error, "idempotency_conflict");
 }
 
 // Rounding agrees on many values.
-TEST_F(SurfacesTest, RoundingIsTheSame) {
+TEST_F(ProducersTest, RoundingIsTheSame) {
   std::string expected;
   for (int hundredths = -405; hundredths <= 405; ++hundredths)
     expected += (expected.empty() ? "" : " ") + must(Amount::from_hundredths(hundredths).scaled(1, 2)).to_string();
@@ -263,7 +181,7 @@ TEST_F(SurfacesTest, RoundingIsTheSame) {
   EXPECT_EQ(ask("SELECT kudos_things(15000.00, 'image')"), "0.02");
 }
 
-TEST_F(SurfacesTest, IdsFromKeysAreVersion5) {
+TEST_F(ProducersTest, IdsFromKeysAreVersion5) {
   EXPECT_EQ(ask("SELECT encode(kudos_sha1('abc'), 'hex')"), "a9993e364706816aba3e25717850c26c9cd0d89d");
   EXPECT_EQ(ask("SELECT encode(kudos_sha1(convert_to(repeat('a', 1000), 'UTF8')), 'hex')"),
             "291e9a6c66994949b57ba5e650361e98fc36b1ba");
