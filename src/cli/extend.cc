@@ -24,7 +24,7 @@ Result<int> extend(const Globals& globals, const Options& options) {
 
 void require_something(const Options& options) {
   if (options.amount.empty() && options.expires.empty())
-    throw CLI::RequiredError("--amount, --expires or both", CLI::ExitCodes::RequiredError);
+    throw CLI::RequiredError("--amount, --expires or both are required", CLI::ExitCodes::RequiredError);
 }
 
 }  // namespace

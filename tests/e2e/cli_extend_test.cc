@@ -65,7 +65,7 @@ TEST_F(CliExtendTest, WhatIsRefused) {
   ASSERT_EQ(kudos({"reserve", "ext:ext-no", "1", "--id", "ext-no-1"}).code, 0);
   ASSERT_EQ(kudos({"release", "ext-no-1"}).code, 0);
   expect_refused({"extend", "ext-no-1", "--amount", "2"}, "hold_ended");
-  expect_usage({"extend", "ext-no-1"}, "--amount, --expires or both");
+  expect_usage({"extend", "ext-no-1"}, "--amount, --expires or both are required");
   expect_usage({"extend", "--amount", "2"}, "hold is required");
   expect_usage({"extend", "ext-no-1", "--amount", ""}, "the value is empty");
 }

@@ -1,5 +1,6 @@
 // reserve: what is claimed and what is left, ids, keys, dry runs, refusals, amounts.
 #include "db/connection.h"
+#include "kudos/session.h"
 #include "e2e/cli_fixture.h"
 
 namespace kudos::testing {
