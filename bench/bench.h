@@ -11,6 +11,7 @@ using Arguments = std::vector<std::string>;
 // Value of `--name N` in the arguments, else the default.
 long option(const Arguments& arguments, const std::string& name, long otherwise);
 
+int run_admission(const Arguments& arguments);
 int run_fold(const Arguments& arguments);
 int run_emit(const Arguments& arguments);
 

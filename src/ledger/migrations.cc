@@ -31,7 +31,8 @@ Result<db::MigrationReport> migrate(db::Connection& connection) {
   if (connection.options().schema.find('\'') != std::string::npos)
     return fail(ErrorCode::invalid_request, "the schema's name has a quotation mark");
   const auto keys = store::lock_keys(connection.options().schema);
-  std::vector<db::SqlFile> functions = {{"00_lock_keys", lock_key_functions(keys)}};
+  const std::string lock_keys = lock_key_functions(keys);
+  std::vector<db::SqlFile> functions = {{"00_lock_keys", lock_keys}};
   functions.insert(functions.end(), sql::functions.begin(), sql::functions.end());
   return db::migrate(connection, {sql::migrations, functions}, keys.migration);
 }

@@ -87,8 +87,9 @@ Result<std::unordered_set<EventSeq>> store_decisions(db::Connection& connection,
     writer.queue(connection);
     if (decisions.has_side_effects()) queue_stored_check(connection, decisions.events);
   }
-  queue_new_holds(connection, decisions.new_holds);
+  // Ends before beginnings: an id that comes back must be free.
   queue_changed_holds(connection, decisions.changed_holds);
+  queue_new_holds(connection, decisions.new_holds);
   queue_requests(connection, decisions.requests);
   queue_transfers(connection, decisions.transfers);
   if (commit) connection.queue(db::kCommit);
