@@ -16,11 +16,14 @@ struct Options {
 
 Result<int> settings(const Globals& globals, const Options& options) {
   KUDOS_ASSIGN(auto connection, connect(globals));
-  if (options.seconds) KUDOS_TRY(store::set_transfer_guard(connection, *options.seconds));
+  bool changed = false;
+  if (options.seconds) {
+    KUDOS_ASSIGN(changed, store::set_transfer_guard(connection, *options.seconds));
+  }
   KUDOS_ASSIGN(const auto control, store::read_control(connection));
   const std::int32_t guard = control.transfer_guard_seconds;
   if (globals.json)
-    print_json({{"transfer_guard_seconds", guard}, {"changed", options.seconds.has_value()}});
+    print_json({{"transfer_guard_seconds", guard}, {"changed", changed}});
   else
     fmt::print("transfer-guard  {}\n", guard == 0 ? "off" : std::to_string(guard) + " s");
   return kDone;

@@ -7,8 +7,9 @@ namespace {
 
 constexpr db::Statement kReadControl{
     "read_control", "SELECT mode::text, changed_at, transfer_guard_seconds FROM @schema@.kudos_ledger_control"};
-constexpr db::Statement kSetTransferGuard{
-    "set_transfer_guard", "UPDATE @schema@.kudos_ledger_control SET transfer_guard_seconds = $1::integer"};
+constexpr db::Statement kSetTransferGuard{"set_transfer_guard", R"(
+UPDATE @schema@.kudos_ledger_control SET transfer_guard_seconds = $1::integer
+WHERE transfer_guard_seconds <> $1::integer)"};
 constexpr db::Statement kSetPatience{"set_patience", "SELECT set_config('lock_timeout', $1::text, true)"};
 constexpr db::Statement kLock{"control_lock", "SELECT pg_advisory_xact_lock($1::bigint)"};
 constexpr db::Statement kSetLedger{"set_ledger", R"(
@@ -39,9 +40,9 @@ Status switch_to_ledger(db::Connection& connection, const LockKeys& keys, std::c
               "Nothing was changed. Look for long transactions in pg_stat_activity and try again.");
 }
 
-Status set_transfer_guard(db::Connection& connection, std::int32_t seconds) {
-  KUDOS_TRY(connection.execute(kSetTransferGuard, db::Params().add(seconds)));
-  return {};
+Result<bool> set_transfer_guard(db::Connection& connection, std::int32_t seconds) {
+  KUDOS_ASSIGN(const auto rows, connection.execute(kSetTransferGuard, db::Params().add(seconds)));
+  return rows.affected() > 0;
 }
 
 }  // namespace kudos::store

@@ -25,6 +25,7 @@ inline constexpr std::int32_t kLongestTransferGuard = 86'400;  // seconds
 
 // How long a transfer the other way between the same two is refused; 0 turns the guard off. At most
 // `kLongestTransferGuard`, a constraint of the table. Transfers that are already under way may still see the old value.
-Status set_transfer_guard(db::Connection& connection, std::int32_t seconds);
+// Whether it was another one before.
+Result<bool> set_transfer_guard(db::Connection& connection, std::int32_t seconds);
 
 }  // namespace kudos::store

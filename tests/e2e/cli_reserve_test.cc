@@ -202,7 +202,8 @@ TEST_F(CliReserveTwinTest, TwoPayersOfOneIdAtOnce) {
   auto mine = *db::Connection::open(server().conninfo());
   auto session = *Session::attach(mine.raw(), {});
   ASSERT_TRUE(mine.execute(db::kBegin).has_value());
-  ASSERT_TRUE(emit(session, Reserve{UserRef::external("rsv-twin"), Amount::whole(3), "rsv-twin-1"}).value());
+  const Reserve reserve{UserRef::external("rsv-twin"), Amount::whole(3), "rsv-twin-1"};
+  ASSERT_TRUE(emit(session, reserve).has_value());
   Background program(command({"reserve", "ext:rsv-twin-other", "3", "--id", "rsv-twin-1"}));
   ASSERT_TRUE(wait_until_it_waits());
   ASSERT_TRUE(mine.execute(db::kCommit).has_value());

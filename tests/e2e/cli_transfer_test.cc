@@ -71,6 +71,8 @@ TEST_F(CliTransferTest, BackOnlyAfterTheGuardTime) {
   EXPECT_EQ(kudos({"transfer", "ext:trf-there", "ext:trf-back", "5"}).code, 0);  // the same way is fine
   const auto off = json({"settings", "transfer-guard", "0"});
   EXPECT_EQ(off.at("transfer_guard_seconds").as_int64(), 0);
+  EXPECT_EQ(off.at("changed").as_bool(), true);
+  EXPECT_EQ(json({"settings", "transfer-guard", "0"}).at("changed").as_bool(), false);
   EXPECT_EQ(kudos({"settings"}).out, "transfer-guard  off\n");
   EXPECT_EQ(kudos(back).code, 0);
   EXPECT_EQ(kudos({"settings", "transfer-guard", "300"}).out, "transfer-guard  300 s\n");
