@@ -5,10 +5,12 @@
 namespace kudos::store {
 namespace {
 
-// The index kudos_reservations_active_payer holds just the active rows.
+// kudos_reservations_active_payer holds just the active rows. Judged at once, both conditions would tempt the planner into
+// reading the history's index as well, which has all rows.
 constexpr db::Statement kHoldHealth{"hold_health", R"(
 SELECT count(*), (extract(epoch FROM clock_timestamp() - min(created)) * 1000000)::bigint
-FROM @schema@.kudos_reservations WHERE state = 'active' AND owner_event_id IS NULL)"};
+FROM (SELECT created, owner_event_id FROM @schema@.kudos_reservations WHERE state = 'active' OFFSET 0) active
+WHERE owner_event_id IS NULL)"};
 
 }  // namespace
 
