@@ -1,6 +1,7 @@
 // What admission costs: transfers a second with latencies, one call at a time and in group commit, beside a baseline
 // that locks both account rows in the order of their ids and updates running balances in the request.
-// A projector folds all the while. Options: --seconds N (5), --callers N (64), --lanes N (2), --linger-us N.
+// A projector folds all the while. Options: --seconds N (5), --callers N (64), --lanes N (2), --linger-us N (500),
+// --only-groups 1 (no single calls), --profile 1 (the server's time by statement).
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -147,6 +148,14 @@ Figures grouped(Batcher& batcher, Shape shape, long callers, long seconds) {
   });
 }
 
+void print_profile(const sim::ScratchLedger& ledger) {
+  std::printf("%s\n", ledger
+                          .ask("SELECT string_agg(format('      %s ms in %s calls: %s', round(total_exec_time), calls, "
+                               "left(regexp_replace(query, '\\s+', ' ', 'g'), 90)), E'\\n') FROM (SELECT * FROM "
+                               "pg_stat_statements ORDER BY total_exec_time DESC LIMIT 24) s")
+                          .c_str());
+}
+
 void prepare(const sim::ScratchLedger& ledger) {
   ledger.run("INSERT INTO users (id, kudos) SELECT n, 1000000000 FROM generate_series(1, " + std::to_string(kUsers) +
              ") n; CREATE TABLE bench_accounts (id integer PRIMARY KEY, balance numeric(30,2) NOT NULL) WITH "
@@ -161,7 +170,11 @@ void prepare(const sim::ScratchLedger& ledger) {
 int run_admission(const Arguments& arguments) {
   const long seconds = option(arguments, "seconds", 5), callers = option(arguments, "callers", 64),
              lanes = option(arguments, "lanes", 2), linger = option(arguments, "linger-us", 500);
-  sim::ScratchLedger ledger;
+  const bool only_groups = option(arguments, "only-groups", 0) != 0, profiled = option(arguments, "profile", 0) != 0;
+  std::map<std::string, std::string> settings;
+  if (profiled) settings["shared_preload_libraries"] = "pg_stat_statements";
+  sim::ScratchLedger ledger(settings);
+  if (profiled) ledger.run("CREATE EXTENSION pg_stat_statements");
   prepare(ledger);
   std::printf("admission: transfers of 1 between %d users, durable, a projector folds meanwhile\n", kUsers);
   for (const Shape shape : {Shape::uniform, Shape::hot_payer, Shape::hot_recipient}) {
@@ -170,12 +183,13 @@ int run_admission(const Arguments& arguments) {
     ledger::ProjectorLoop projector({ledger.conninfo(), {}, {}, {}});
     projector.start();
     for (const long connections : {1L, 16L, 64L})
-      print("one call at a time", connections, shape, one_by_one(ledger, shape, connections, seconds), plain.rate);
+      if (!only_groups) print("one call at a time", connections, shape, one_by_one(ledger, shape, connections, seconds), plain.rate);
     BatcherOptions options{.conninfo = ledger.conninfo()};
     options.lanes = static_cast<int>(lanes);
     options.linger = std::chrono::microseconds(linger);
     options.committed = [&] { projector.wake(); };
     Batcher batcher(options);
+    if (profiled) ledger.run("SELECT pg_stat_statements_reset()");
     const auto before = projector.stats();
     const auto figures = grouped(batcher, shape, callers, seconds);
     print("group commit", callers, shape, figures, plain.rate);
@@ -186,6 +200,7 @@ int run_admission(const Arguments& arguments) {
                 static_cast<long long>(after.events - before.events),
                 std::stoll(ledger.ask("SELECT count(*) FROM kudos_events WHERE fold_id IS NULL")),
                 static_cast<long long>(stats.deadlocks + stats.serializations + stats.timeouts));
+    if (profiled) print_profile(ledger);
     batcher.stop();
     while (ledger.ask("SELECT count(*) FROM kudos_events WHERE fold_id IS NULL") != "0")
       std::this_thread::sleep_for(std::chrono::milliseconds(50));

@@ -32,7 +32,9 @@ CREATE TABLE kudos_reservations (
     reason text,
     CONSTRAINT kudos_reservations_end_is_whole CHECK ((state = 'active') = (ended IS NULL))
 ) WITH (fillfactor = 90);
-CREATE UNIQUE INDEX kudos_reservations_active_id ON kudos_reservations (reservation_id) WHERE state = 'active';
+-- An event's own hold is left out: its id contains the event's, which is unique already.
+CREATE UNIQUE INDEX kudos_reservations_active_id ON kudos_reservations (reservation_id)
+    WHERE state = 'active' AND owner_event_id IS NULL;
 CREATE INDEX kudos_reservations_active_payer ON kudos_reservations (user_id) WHERE state = 'active';
 CREATE INDEX kudos_reservations_deadline ON kudos_reservations (expires) WHERE state = 'active' AND expires IS NOT NULL;
 -- The last row of an id, to name how it ended. An event's own hold is never asked for.

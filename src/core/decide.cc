@@ -80,6 +80,7 @@ class Deciding {
   }
 
   Decisions run(std::span<const Command> commands) {
+    out_.now = state_.now;
     for (std::size_t i = 0; i < commands.size(); ++i) out_.receipts.push_back(decide(i, commands[i]));
     return std::move(out_);
   }
@@ -433,6 +434,7 @@ class Deciding {
     if (step.event) {
       step.event->id = id;
       step.event->seq = state_.seqs[next_seq_++];
+      step.event->created = state_.now;
       step.event->request_digest = digest;
       step.receipt.seq = step.event->seq;
       if (step.transfer) note_transfer(*step.transfer, *step.event, step.receipt.amount);

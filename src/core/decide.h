@@ -82,6 +82,7 @@ struct DecidedTransfer {
 
 // What to store.
 struct Decisions {
+  Timestamp now;  // of the decision: when its events and holds were made and its holds ended; zero if nobody asked
   std::vector<Result<Receipt>> receipts;  // one a command
   std::vector<DecidedEvent> events;
   std::map<std::int64_t, Hold> new_holds;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/try.h"
@@ -102,34 +103,51 @@ class Lane {
   Lane(const BatcherOptions& options, Counters& counters) : options_(options), counters_(counters) {}
 
   void run(std::span<Task> batch) {
+    for (int round = 1; !batch.empty(); ++round) batch = run_round(batch, round);
+  }
+
+ private:
+  using Receipts = std::vector<Result<Receipt>>;
+
+  // One transaction, answered; returns those commands, moved to the front, which must run again for themselves.
+  std::span<Task> run_round(std::span<Task> batch, int round) {
     std::vector<Command> commands;
     for (const Task& task : batch) commands.push_back(task.command);
     auto receipts = run_until_settled(commands);
-    if (receipts) {
-      counters_.batches += 1;
-      if (options_.committed) options_.committed();
-      for (std::size_t i = 0; i < batch.size(); ++i) answer(batch[i], std::move((*receipts)[i]));
-      return;
+    if (!receipts) {
+      answer_failure(batch, receipts.error());
+      return {};
     }
-    if (batch.size() > 1 && receipts.error().recovery == Recovery::none &&
-        receipts.error().code == ErrorCode::database_error) {
+    counters_.batches += 1;
+    if (options_.committed) options_.committed();
+    std::size_t again = 0;
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      auto& receipt = (*receipts)[i];
+      if (!receipt && round < options_.retry.attempts && is_retryable(receipt.error(), &counters_.retries))
+        std::swap(batch[again++], batch[i]);
+      else
+        answer(batch[i], std::move(receipt));
+    }
+    return batch.first(again);
+  }
+
+  void answer_failure(std::span<Task> batch, const Error& error) {
+    if (batch.size() > 1 && error.recovery == Recovery::none && error.code == ErrorCode::database_error) {
       counters_.halvings += 1;
       const auto middle = batch.size() / 2;
       run(batch.first(middle));
       run(batch.subspan(middle));
       return;
     }
-    for (Task& task : batch) answer(task, std::unexpected(receipts.error()));
+    for (Task& task : batch) answer(task, std::unexpected(error));
   }
-
- private:
-  using Receipts = std::vector<Result<Receipt>>;
 
   // Runs the batch until it is committed or refused as a whole.
   Result<Receipts> run_until_settled(const std::vector<Command>& commands) {
     const auto give_up = Clock::now() + options_.outage;
+    auto run = ledger::Run::first;
     for (int tries = 1;;) {
-      auto receipts = attempt(commands);
+      auto receipts = attempt(commands, std::exchange(run, ledger::Run::again));
       if (receipts) return receipts;
       const Error& error = receipts.error();
       if (error.recovery == Recovery::reconnect || error.recovery == Recovery::in_doubt) {
@@ -143,9 +161,9 @@ class Lane {
     }
   }
 
-  Result<Receipts> attempt(const std::vector<Command>& commands) {
+  Result<Receipts> attempt(const std::vector<Command>& commands, ledger::Run run) {
     if (!session_) KUDOS_TRY(connect());
-    auto receipts = ledger::execute(*session_, commands, ledger::Transaction::own);
+    auto receipts = ledger::execute(*session_, commands, ledger::Transaction::own, run);
     if (!receipts) connection_->roll_back();
     return receipts;
   }

@@ -30,7 +30,7 @@ void drop_impossible_names(AdmissionNeeds& needs) {
   std::erase_if(needs.payer_holds, [](const std::string& hold) { return !can_be_name(hold); });
 }
 
-store::EmissionNeeds needs_of(std::span<const Command> commands) {
+store::EmissionNeeds needs_of(std::span<const Command> commands, ledger::Run run) {
   store::EmissionNeeds needs;
   for (const Command& command : commands) {
     visit_accounts(
@@ -40,7 +40,7 @@ store::EmissionNeeds needs_of(std::span<const Command> commands) {
         },
         [&](const Uuid& worker) { needs.workers.insert(worker); });
     const EventOptions& options = command_options(command);
-    if (options.key || options.event_id) needs.event_ids.push_back(make_event_id(command));
+    if (options.key || (options.event_id && run == ledger::Run::again)) needs.event_ids.push_back(make_event_id(command));
     if (!leaves_no_event(command)) ++needs.events;
     needs.admission.may_make_hold = false;
     collect_needs(command, needs.admission);
@@ -82,10 +82,10 @@ Status replay_twins(db::Connection& connection, const std::unordered_set<EventSe
 }  // namespace
 
 Result<std::vector<Result<Receipt>>> ledger::execute(Session& session, std::span<const Command> commands,
-                                                     Transaction transaction) {
+                                                     Transaction transaction, Run run) {
   Session::Impl& impl = session.impl();
   const bool own = transaction == Transaction::own;
-  auto needs = needs_of(commands);
+  auto needs = needs_of(commands, run);
   needs.begin = own;
   KUDOS_ASSIGN(auto context, store::load_for_emission(impl.connection, impl.keys, needs));
   if (context.mode != Mode::ledger)
@@ -101,7 +101,7 @@ Result<std::vector<Result<Receipt>>> ledger::execute(Session& session, std::span
 
 Result<std::vector<Result<Receipt>>> emit(Session& session, std::span<const Command> commands) {
   KUDOS_TRY(require_transaction(session.impl().connection));
-  return ledger::execute(session, commands, ledger::Transaction::callers);
+  return ledger::execute(session, commands, ledger::Transaction::callers, ledger::Run::again);
 }
 
 Result<Receipt> emit(Session& session, const Command& command) {

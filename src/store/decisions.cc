@@ -23,7 +23,7 @@ SELECT @schema@.kudos_require_alone((SELECT count(*) FROM made) = $5::integer,
                                     'another transaction has just used the same idempotency key'))"};
 constexpr db::Statement kInsertTransfers{"insert_transfers", R"(
 INSERT INTO @schema@.kudos_transfers (event_seq, created, payer_id, recipient_id, amount)
-SELECT x.seq, clock_timestamp(), x.payer, x.recipient, x.amount
+SELECT x.seq, $5::timestamptz, x.payer, x.recipient, x.amount
 FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::numeric[]) AS x(seq, payer, recipient, amount))"};
 
 std::string_view bytes_of(const Digest& digest) {
@@ -60,7 +60,7 @@ void queue_requests(db::Connection& connection, std::vector<DecidedRequest> requ
   connection.queue(kInsertRequests, db::Params().add(ids).add(digests).add(holds).add(amounts).add(ids.size()));
 }
 
-void queue_transfers(db::Connection& connection, const std::vector<DecidedTransfer>& transfers) {
+void queue_transfers(db::Connection& connection, const std::vector<DecidedTransfer>& transfers, Timestamp now) {
   if (transfers.empty()) return;
   auto seqs = db::Array::int64s();
   auto payers = db::Array::int32s(), recipients = db::Array::int32s();
@@ -71,7 +71,7 @@ void queue_transfers(db::Connection& connection, const std::vector<DecidedTransf
     recipients.add(transfer.pair.second);
     amounts.add(transfer.amount);
   }
-  connection.queue(kInsertTransfers, db::Params().add(seqs).add(payers).add(recipients).add(amounts));
+  connection.queue(kInsertTransfers, db::Params().add(seqs).add(payers).add(recipients).add(amounts).add(now));
 }
 
 }  // namespace
@@ -88,10 +88,10 @@ Result<std::unordered_set<EventSeq>> store_decisions(db::Connection& connection,
     if (decisions.has_side_effects()) queue_stored_check(connection, decisions.events);
   }
   // Ends before beginnings: an id that comes back must be free.
-  queue_changed_holds(connection, decisions.changed_holds);
-  queue_new_holds(connection, decisions.new_holds);
+  queue_changed_holds(connection, decisions.changed_holds, decisions.now);
+  queue_new_holds(connection, decisions.new_holds, decisions.now);
   queue_requests(connection, decisions.requests);
-  queue_transfers(connection, decisions.transfers);
+  queue_transfers(connection, decisions.transfers, decisions.now);
   if (commit) connection.queue(db::kCommit);
   KUDOS_ASSIGN(const auto results, connection.flush());
   if (writer.empty()) return std::unordered_set<EventSeq>{};

@@ -22,20 +22,21 @@ CROSS JOIN LATERAL (
 constexpr db::Statement kNewHolds{"new_holds", R"(
 WITH made AS (
     INSERT INTO @schema@.kudos_reservations
-        (id, reservation_id, user_id, original_amount, captured_amount, state, reason, expires, owner_event_id, ended)
+        (id, reservation_id, user_id, original_amount, captured_amount, state, reason, expires, owner_event_id, created,
+         ended)
     SELECT x.id, x.reservation_id, x.user_id, x.original, x.captured, x.state, x.reason, x.expires, x.owner,
-           CASE WHEN x.state <> 'active' THEN clock_timestamp() END
+           $11::timestamptz, CASE WHEN x.state <> 'active' THEN $11::timestamptz END
     FROM unnest($1::bigint[], $2::text[], $3::integer[], $4::numeric[], $5::numeric[],
                 $6::text[]::@schema@.kudos_hold_state[], $7::text[], $8::timestamptz[], $9::uuid[])
         AS x(id, reservation_id, user_id, original, captured, state, reason, expires, owner)
-    ON CONFLICT (reservation_id) WHERE state = 'active' DO NOTHING
+    ON CONFLICT (reservation_id) WHERE state = 'active' AND owner_event_id IS NULL DO NOTHING
     RETURNING 1)
 SELECT @schema@.kudos_require_alone((SELECT count(*) FROM made) = $10::integer,
                                     'another transaction has just reserved the same id'))"};
 constexpr db::Statement kChangeHolds{"change_holds", R"(
 UPDATE @schema@.kudos_reservations h
 SET original_amount = x.original, captured_amount = x.captured, state = x.state, reason = x.reason, expires = x.expires,
-    ended = CASE WHEN x.state = 'active' THEN NULL ELSE coalesce(h.ended, clock_timestamp()) END
+    ended = CASE WHEN x.state = 'active' THEN NULL ELSE coalesce(h.ended, $7::timestamptz) END
 FROM unnest($1::bigint[], $2::numeric[], $3::numeric[], $4::text[]::@schema@.kudos_hold_state[], $5::text[],
             $6::timestamptz[]) AS x(id, original, captured, state, reason, expires)
 WHERE h.id = x.id)"};
@@ -125,7 +126,7 @@ std::map<std::string, Hold> read_holds(const db::Rows& rows) {
   return holds;
 }
 
-void queue_new_holds(db::Connection& connection, const std::map<std::int64_t, Hold>& holds) {
+void queue_new_holds(db::Connection& connection, const std::map<std::int64_t, Hold>& holds, Timestamp now) {
   if (holds.empty()) return;
   auto ids = db::Array::int64s();
   auto business_ids = db::Array::texts(), states = db::Array::texts(), reasons = db::Array::texts();
@@ -146,10 +147,10 @@ void queue_new_holds(db::Connection& connection, const std::map<std::int64_t, Ho
   }
   db::Params params;
   params.add(ids).add(business_ids).add(payers).add(originals).add(captured).add(states).add(reasons).add(expires);
-  connection.queue(kNewHolds, std::move(params.add(owners).add(ids.size())));
+  connection.queue(kNewHolds, std::move(params.add(owners).add(ids.size()).add(now)));
 }
 
-void queue_changed_holds(db::Connection& connection, const std::map<std::int64_t, Hold>& holds) {
+void queue_changed_holds(db::Connection& connection, const std::map<std::int64_t, Hold>& holds, Timestamp now) {
   if (holds.empty()) return;
   auto ids = db::Array::int64s();
   auto states = db::Array::texts(), reasons = db::Array::texts();
@@ -164,7 +165,7 @@ void queue_changed_holds(db::Connection& connection, const std::map<std::int64_t
     expires.add(hold.expires);
   }
   connection.queue(kChangeHolds,
-                   db::Params().add(ids).add(originals).add(captured).add(states).add(reasons).add(expires));
+                   db::Params().add(ids).add(originals).add(captured).add(states).add(reasons).add(expires).add(now));
 }
 
 void queue_folded_holds(db::Connection& connection, const std::map<std::int64_t, Hold>& holds) {

@@ -24,10 +24,10 @@ void queue_lock_holds(db::Connection& connection, const std::set<std::string>& b
 void queue_read_holds(db::Connection& connection, const std::set<std::string>& business_ids);
 std::map<std::string, Hold> read_holds(const db::Rows& rows);
 
-// Queues what stores decided holds: new ones, refused with a serialization failure when another transaction has taken an
+// Queues what stores holds decided at `now`: new ones, refused with a serialization failure when another transaction has taken an
 // id meanwhile, and new values of locked ones. Nothing for an empty map.
-void queue_new_holds(db::Connection& connection, const std::map<std::int64_t, Hold>& holds);
-void queue_changed_holds(db::Connection& connection, const std::map<std::int64_t, Hold>& holds);
+void queue_new_holds(db::Connection& connection, const std::map<std::int64_t, Hold>& holds, Timestamp now);
+void queue_changed_holds(db::Connection& connection, const std::map<std::int64_t, Hold>& holds, Timestamp now);
 // The same for what a fold changes: `consumed` and the state.
 void queue_folded_holds(db::Connection& connection, const std::map<std::int64_t, Hold>& holds);
 

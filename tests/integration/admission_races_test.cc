@@ -255,13 +255,15 @@ TEST_F(RacesTest, APoisonedCommandIsFoundByHalving) {
 TEST_F(RacesTest, CutConnectionsLoseAndDoubleNothing) {
   make_funded("alice", 100'000);
   make_funded("bob", 0);
-  Batcher batcher(batching());
+  auto options = batching();
+  options.outage = std::chrono::seconds(120);
+  Batcher batcher(options);
   std::atomic<bool> done{false};
   auto cutting = std::async(std::launch::async, [&] {
     while (!done) {
       ask("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = current_database() AND pid <> "
           "pg_backend_pid()");
-      std::this_thread::sleep_for(std::chrono::milliseconds(25));
+      std::this_thread::sleep_for(std::chrono::milliseconds(150));
     }
   });
   std::vector<std::thread> callers;
