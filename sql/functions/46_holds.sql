@@ -21,7 +21,7 @@ CREATE OR REPLACE FUNCTION kudos_insert_hold(new_id bigint, hold text, payer int
 BEGIN
     INSERT INTO kudos_reservations (id, reservation_id, user_id, original_amount, expires)
         VALUES (new_id, hold, payer, original, deadline)
-        ON CONFLICT (reservation_id) WHERE state = 'active' DO NOTHING;
+        ON CONFLICT (reservation_id) WHERE state = 'active' AND owner_event_id IS NULL DO NOTHING;
     PERFORM kudos_require_alone(FOUND, 'another transaction has just reserved the same id');
 END $$;
 

@@ -62,7 +62,7 @@ Result<std::chrono::milliseconds> parse_duration(std::string_view text) {
     std::int64_t milliseconds;
   };
   constexpr std::array kUnits = {Unit{"ms", 1}, Unit{"s", 1000}, Unit{"m", 60'000}, Unit{"h", 3'600'000},
-                                 Unit{"", 1000}};
+                                 Unit{"d", 86'400'000}, Unit{"", 1000}};
   constexpr std::int64_t kLongest = 1'000'000'000'000;
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -70,13 +70,27 @@ Result<std::chrono::milliseconds> parse_duration(std::string_view text) {
   const auto unit = std::ranges::find(kUnits, suffix, &Unit::suffix);
   if (error != std::errc() || unit == kUnits.end() || number <= 0 || number > kLongest / unit->milliseconds)
     return fail(ErrorCode::invalid_request, "'" + std::string(text) + "' is not a time above 0",
-                "Write it like 500ms, 20s, 5m or 2h.");
+                "Write it like 500ms, 20s, 5m, 2h or 7d.");
   return std::chrono::milliseconds(number * unit->milliseconds);
 }
 
 std::string check_duration(const std::string& text) {
   const auto duration = parse_duration(text);
-  return duration ? "" : duration.error().message + "; write it like 500ms, 20s, 5m or 2h";
+  return duration ? "" : duration.error().message + "; write it like 500ms, 20s, 5m, 2h or 7d";
+}
+
+Result<std::chrono::seconds> parse_lifetime(std::string_view text) {
+  const auto duration = parse_duration(text);
+  if (!duration) return std::unexpected(duration.error());
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(*duration);
+  if (seconds == *duration) return seconds;
+  return fail(ErrorCode::invalid_request, "'" + std::string(text) + "' is not a whole number of seconds",
+              "Write it like 20s, 5m, 2h or 7d.");
+}
+
+std::string check_lifetime(const std::string& text) {
+  const auto lifetime = parse_lifetime(text);
+  return lifetime ? "" : lifetime.error().message + "; write it like 20s, 5m, 2h or 7d";
 }
 
 std::string check_utf8(const std::string& text) { return is_utf8(text) ? "" : "the value is not valid UTF-8"; }

@@ -12,10 +12,14 @@
 
 namespace kudos::cli {
 
-// A positive time such as 500ms, 20s, 5m, 2h (a bare number is seconds); invalid_request otherwise.
+// A positive time such as 500ms, 20s, 5m, 2h, 7d (a bare number is seconds); invalid_request otherwise.
 Result<std::chrono::milliseconds> parse_duration(std::string_view text);
 
+// The same in whole seconds, which is what deadlines are given in.
+Result<std::chrono::seconds> parse_lifetime(std::string_view text);
+
 std::string check_duration(const std::string& text);
+std::string check_lifetime(const std::string& text);
 std::string check_utf8(const std::string& text);
 // UTF-8 and not empty: an empty value is nearly always a variable that the caller's script forgot to set.
 std::string check_filled(const std::string& text);

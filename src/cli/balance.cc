@@ -12,7 +12,7 @@ struct Options {
 Result<int> balance(const Globals& globals, const Options& options) {
   KUDOS_ASSIGN(const UserRef user, UserRef::parse(options.user));
   KUDOS_ASSIGN(auto connection, connect(globals));
-  KUDOS_ASSIGN(const auto row, store::read_user(connection, user));
+  KUDOS_ASSIGN(const auto row, store::read_account(connection, user));
   print_balance(row, globals.json);
   return kDone;
 }
@@ -27,7 +27,8 @@ void add_balance(CLI::App& app, const Globals& globals, Run& run) {
       ->required()
       ->check(check_utf8);
   command->footer(
-      "\"kudos\" is the visible balance, \"effective\" includes what is accepted but not folded yet.\n\n"
+      "\"kudos\" is the visible balance. \"held\" is what is promised already: active holds and queued debits;\n"
+      "\"available\" is what may be spent. \"effective\" includes what is accepted but not folded yet.\n\n"
       "Examples:\n  kudos balance ext:alice\n  kudos balance 17 --json\n  kudos balance -1");
   command->callback([&, options] { run = [&, options] { return balance(globals, *options); }; });
 }

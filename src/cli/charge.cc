@@ -11,6 +11,8 @@ struct Options {
   std::string amount;
   std::string payee;
   std::string reason;
+  std::string hold;
+  bool check = false;
   ChangeOptions change;
 };
 
@@ -22,6 +24,8 @@ Result<int> charge(const Globals& globals, const Options& options) {
     KUDOS_ASSIGN(command.payee, UserRef::parse(options.payee));
   }
   command.reason = options.reason;
+  command.hold = options.hold;
+  command.check = options.check;
   command.options = options.change.event_options();
   return issue(globals, options.change, command);
 }
@@ -42,11 +46,15 @@ void add_charge(CLI::App& app, const Globals& globals, Run& run) {
       ->option_text("USER")
       ->check(check_filled);
   declare_reason(*command, options->reason);
+  auto* hold = declare_hold(*command, options->hold);
+  command->add_flag("--check", options->check, "Refuse unless that much is available")->excludes(hold);
   options->change.declare(*command);
   command->footer(
-      "It is accepted whatever the balance is: check what is available first.\n\n"
+      "Without --check it is accepted whatever the balance is: a cost that became known late is a fact. With --hold\n"
+      "it uses up what was reserved for it; `kudos capture` is the one that is checked against the hold.\n\n"
       "Examples:\n  kudos charge ext:alice 3 --reason 'storage, May' --key storage-alice-05\n"
-      "  kudos charge 17 10 --to ext:bob --dry-run");
+      "  kudos charge 17 10 --to ext:bob --dry-run\n"
+      "  kudos charge ext:alice 3 --check");
   command->callback([&, options] { run = [&, options] { return charge(globals, *options); }; });
 }
 

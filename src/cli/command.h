@@ -64,6 +64,13 @@ void add_worker(CLI::App& app, const Globals& globals, Run& run);
 void add_team(CLI::App& app, const Globals& globals, Run& run);
 void add_changes(CLI::App& app, const Globals& globals, Run& run);  // topup, award, adjust, opening, style
 void add_charge(CLI::App& app, const Globals& globals, Run& run);
+void add_reserve(CLI::App& app, const Globals& globals, Run& run);
+void add_extend(CLI::App& app, const Globals& globals, Run& run);
+void add_capture(CLI::App& app, const Globals& globals, Run& run);
+void add_release(CLI::App& app, const Globals& globals, Run& run);
+void add_transfer(CLI::App& app, const Globals& globals, Run& run);
+void add_holds(CLI::App& app, const Globals& globals, Run& run);
+void add_settings(CLI::App& app, const Globals& globals, Run& run);
 void add_settle(CLI::App& app, const Globals& globals, Run& run);
 void add_uptime(CLI::App& app, const Globals& globals, Run& run);
 void add_grant(CLI::App& app, const Globals& globals, Run& run);

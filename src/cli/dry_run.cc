@@ -33,7 +33,7 @@ Result<Outlook> look_ahead(db::Connection& connection, const Receipt& receipt) {
   if (!receipt.stored) return outlook;
   KUDOS_ASSIGN(outlook.event, store::read_event(connection, receipt.event_id));
   for (const UserId user : participants(outlook.event->event)) {
-    KUDOS_ASSIGN(auto account, store::read_user(connection, UserRef::number(user)));
+    KUDOS_ASSIGN(auto account, store::read_account(connection, UserRef::number(user)));
     outlook.accounts.push_back(std::move(account));
   }
   return outlook;

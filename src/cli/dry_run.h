@@ -7,14 +7,14 @@
 
 #include "db/connection.h"
 #include "kudos/session.h"
-#include "store/queries.h"
+#include "store/account_view.h"
 
 namespace kudos::cli {
 
 struct Outlook {
   Receipt receipt;
   std::optional<store::EventRow> event;  // nothing: no event would be stored
-  std::vector<store::UserRow> accounts;  // who takes part, in order of appearance, without treasury and sink
+  std::vector<store::AccountView> accounts;  // who takes part, in order of appearance, without treasury and sink
 };
 
 // Reads it inside the transaction that stored the event and will be rolled back.

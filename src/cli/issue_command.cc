@@ -5,15 +5,77 @@
 
 #include "base/try.h"
 #include "cli/dry_run.h"
+#include "cli/hold_view.h"
+#include "cli/terminal.h"
+#include "cli/transact.h"
+#include "store/queries.h"
 
 namespace kudos::cli {
 namespace {
 
 constexpr const char* kPrincipal = "cli";
 
-void show(const Globals& globals, const Receipt& receipt) {
-  if (globals.json) return print_json(receipt_to_json(receipt));
-  fmt::print("{}\n", describe(receipt));
+// What a command left, as its own transaction sees it.
+struct Answer {
+  Receipt receipt;
+  std::optional<Outlook> outlook;   // of a dry run
+  std::optional<HoldOutcome> hold;  // that the event's debit names
+};
+
+// The business id that the command names; empty: none.
+std::string named_hold(const Command& command) {
+  return std::visit(
+      []<class Each>(const Each& each) -> std::string {
+        if constexpr (requires { each.hold; }) return each.hold;
+        return {};
+      },
+      command);
+}
+
+// A replay's receipt doesn't tell; the event does, whatever has become of the hold since.
+Result<std::optional<HoldOutcome>> find_used_hold(db::Connection& connection, const Receipt& receipt) {
+  if (!receipt.stored) return std::nullopt;
+  KUDOS_ASSIGN(const auto row, store::read_event(connection, receipt.event_id));
+  for (const Posting& posting : row.event.postings)
+    if (posting.hold_id) return read_hold_outcome(connection, *posting.hold_id);
+  return std::nullopt;
+}
+
+Status carry_out(Session& session, db::Connection& connection, const Command& command, bool dry_run, Answer& answer) {
+  answer = {};
+  KUDOS_ASSIGN(answer.receipt, emit(session, command));
+  if (!named_hold(command).empty()) {
+    KUDOS_ASSIGN(answer.hold, find_used_hold(connection, answer.receipt));
+  }
+  if (dry_run) {
+    KUDOS_ASSIGN(answer.outlook, look_ahead(connection, answer.receipt));
+  }
+  return {};
+}
+
+void print_answer(const Answer& answer, const std::string& hold) {
+  if (answer.outlook)
+    print_outlook(*answer.outlook, false);
+  else
+    fmt::print("{}\n", describe(answer.receipt));
+  if (hold.empty() || !answer.receipt.stored) return;
+  if (answer.hold)
+    fmt::print("{}\n", describe(*answer.hold));
+  else
+    fmt::print("hold {} was not used: it had ended, or there was nothing to debit\n", printable(hold));
+}
+
+void show(const Globals& globals, const Answer& answer, const std::string& hold) {
+  if (!globals.json) return print_answer(answer, hold);
+  auto object = answer.outlook ? to_json(*answer.outlook) : receipt_to_json(answer.receipt);
+  if (!hold.empty()) add_json(object, answer.hold);
+  print_json(object);
+}
+
+void declare_key(CLI::App& command, std::string& key) {
+  command.add_option("--key", key, "Idempotency key: the same key never counts twice")
+      ->option_text("KEY")
+      ->check(check_filled);
 }
 
 }  // namespace
@@ -33,10 +95,13 @@ std::string describe(const Receipt& receipt) {
 }
 
 void ChangeOptions::declare(CLI::App& command) {
-  command.add_option("--key", key, "Idempotency key: the same key never counts twice")
-      ->option_text("KEY")
-      ->check(check_filled);
+  declare_key(command, key);
   declare_keyless(command);
+}
+
+void ChangeOptions::declare_eventless(CLI::App& command) {
+  declare_key(command, key);
+  command.add_flag("--dry-run", dry_run, "Show what would be claimed and available, commit nothing");
 }
 
 void ChangeOptions::declare_keyless(CLI::App& command) {
@@ -58,6 +123,12 @@ void declare_type(CLI::App& command, std::string& type, const std::string& what)
       ->check(check_filled);
 }
 
+CLI::Option* declare_hold(CLI::App& command, std::string& hold) {
+  return command.add_option("--hold", hold, "A hold of the payer that this debit uses, if it is still active")
+      ->option_text("ID")
+      ->check(check_filled);
+}
+
 EventOptions ChangeOptions::event_options() const {
   EventOptions options;
   if (!key.empty()) options.key = {kPrincipal, key};
@@ -68,16 +139,10 @@ EventOptions ChangeOptions::event_options() const {
 Result<int> issue(const Globals& globals, const ChangeOptions& change, const Command& command) {
   KUDOS_ASSIGN(auto connection, connect(globals));
   KUDOS_ASSIGN(auto session, Session::attach(connection.raw(), {.schema = globals.schema}));
-  KUDOS_TRY(connection.execute(db::kBegin));
-  KUDOS_ASSIGN(const Receipt receipt, emit(session, command));
-  if (change.dry_run) {
-    KUDOS_ASSIGN(const auto outlook, look_ahead(connection, receipt));
-    connection.roll_back();
-    print_outlook(outlook, globals.json);
-    return kDone;
-  }
-  KUDOS_TRY(connection.execute(db::kCommit));
-  show(globals, receipt);
+  Answer answer;
+  KUDOS_TRY(transact(session, change.dry_run,
+                     [&] { return carry_out(session, connection, command, change.dry_run, answer); }));
+  show(globals, answer, named_hold(command));
   return kDone;
 }
 

@@ -12,6 +12,7 @@ struct Options {
   std::string things = "0";
   std::string job, type;
   std::string outcome = "completed";
+  std::string hold;
   ChangeOptions change;
 };
 
@@ -35,6 +36,7 @@ Result<Settlement> parse(const Options& options) {
   }
   job.wp_type = options.type;
   job.outcome = outcome_of(options.outcome);
+  job.hold = options.hold;
   job.options = options.change.event_options();
   return job;
 }
@@ -66,6 +68,7 @@ void declare(CLI::App& command, Options& options) {
   command.add_option("--outcome", options.outcome, "How the job ended")
       ->option_text("completed|cancelled|censored|fake")
       ->check(CLI::IsMember({"completed", "cancelled", "censored", "fake"}));
+  declare_hold(command, options.hold);
   options.change.declare(command);
 }
 

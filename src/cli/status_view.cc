@@ -23,6 +23,12 @@ std::string heartbeat(const store::Health& health) {
   return stale ? style(text, Style::yellow) : text;
 }
 
+std::string holds(const store::HoldHealth& holds) {
+  if (holds.active_reservations == 0) return {};
+  return fmt::format("holds {} active   oldest {}\n", human_count(holds.active_reservations),
+                     age(holds.oldest_reservation_seconds, "?"));
+}
+
 std::string leader_name(const store::Leader& leader) { return leader.name.empty() ? leader.id : leader.name; }
 
 boost::json::value seconds_or_null(const std::optional<double>& seconds) {
@@ -52,7 +58,7 @@ std::string describe(const store::Health& health, const Rates* rates) {
                       human_count(health.pending_rows), age(health.oldest_pending_seconds, "none"));
   if (health.quarantined_events > 0)
     text += style(fmt::format("quarantined {} events\n", human_count(health.quarantined_events)), Style::yellow);
-  return text;
+  return text + holds(health.holds);
 }
 
 std::string describe(const Leaders& leaders) {
@@ -83,7 +89,9 @@ boost::json::object to_json(const store::Health& health) {
           {"oldest_pending_seconds", seconds_or_null(health.oldest_pending_seconds)},
           {"heartbeat_seconds", seconds_or_null(health.heartbeat_seconds)},
           {"quarantined_events", health.quarantined_events},
-          {"last_fold", health.last_fold}};
+          {"last_fold", health.last_fold},
+          {"active_reservations", health.holds.active_reservations},
+          {"oldest_reservation_seconds", seconds_or_null(health.holds.oldest_reservation_seconds)}};
 }
 
 }  // namespace kudos::cli

@@ -41,7 +41,7 @@ Result<int> create(const Globals& globals, const CreateOptions& options) {
   KUDOS_TRY(connection.execute(db::kBegin));
   KUDOS_ASSIGN(const UserId id, create_user(session, user));
   KUDOS_TRY(connection.execute(db::kCommit));
-  KUDOS_ASSIGN(const auto row, store::read_user(connection, UserRef::number(id)));
+  KUDOS_ASSIGN(const auto row, store::read_account(connection, UserRef::number(id)));
   print_user(row, globals.json);
   return kDone;
 }
@@ -49,7 +49,7 @@ Result<int> create(const Globals& globals, const CreateOptions& options) {
 Result<int> show(const Globals& globals, const ShowOptions& options) {
   KUDOS_ASSIGN(const UserRef user, UserRef::parse(options.user));
   KUDOS_ASSIGN(auto connection, connect(globals));
-  KUDOS_ASSIGN(const auto row, store::read_user(connection, user));
+  KUDOS_ASSIGN(const auto row, store::read_account(connection, user));
   print_user(row, globals.json);
   return kDone;
 }

@@ -284,6 +284,12 @@ void read_terms(const db::Rows& rows, DecisionState& state) {
                                                                 *from_label<Shortfall>(rows.text(row, 4))});
 }
 
+UserFunds read_user_funds(const db::Rows& rows, UserId user) {
+  DecisionState state;
+  read_terms(rows, state);
+  return {state.payers.at(user), rows.total(0, 5), rows.total(0, 6)};
+}
+
 void queue_admission(Reads& reads, db::Connection& connection, const LockPlan& plan, const EmissionNeeds& needs,
                      DecisionState& state) {
   reads.add(kReadNow, {}, [&](const db::Rows& rows) {
@@ -384,9 +390,14 @@ Result<UserFunds> load_funds(db::Connection& connection, const LockKeys& keys, U
   connection.queue(kLockPayers, db::Params().add(keys.payer_namespace).add(users));
   connection.queue(kReadFunds, db::Params().add(users));
   KUDOS_ASSIGN(const auto results, connection.flush());
-  DecisionState state;
-  read_terms(results[1], state);
-  return UserFunds{state.payers.at(user), results[1].total(0, 5), results[1].total(0, 6)};
+  return read_user_funds(results[1], user);
+}
+
+Result<UserFunds> peek_funds(db::Connection& connection, UserId user) {
+  auto users = db::Array::int32s();
+  users.add(user);
+  KUDOS_ASSIGN(const auto rows, connection.execute(kReadFunds, db::Params().add(users)));
+  return read_user_funds(rows, user);
 }
 
 Result<Mode> pin_mode(db::Connection& connection, const LockKeys& keys) {

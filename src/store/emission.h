@@ -41,6 +41,8 @@ struct UserFunds {
   Total queued;  // all queued changes of the spendable balance
 };
 Result<UserFunds> load_funds(db::Connection& connection, const LockKeys& keys, UserId user);
+// The same without any lock, for answers to people: true when it was read, and never a reason to spend.
+Result<UserFunds> peek_funds(db::Connection& connection, UserId user);
 
 // Just the gate and the mode.
 Result<Mode> pin_mode(db::Connection& connection, const LockKeys& keys);

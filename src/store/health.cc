@@ -51,6 +51,7 @@ Result<Health> read_health(db::Connection& connection) {
   health.heartbeat_seconds = seconds(rows, 5);
   health.quarantined_events = rows.int64(0, 6);
   health.last_fold = rows.int64(0, 7);
+  KUDOS_ASSIGN(health.holds, read_hold_health(connection));
   return health;
 }
 

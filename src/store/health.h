@@ -8,6 +8,7 @@
 #include "core/canonical.h"
 #include "db/connection.h"
 #include "kudos/session.h"
+#include "store/hold_health.h"
 
 namespace kudos::store {
 
@@ -21,6 +22,7 @@ struct Health {
   std::optional<double> heartbeat_seconds;  // nothing: no projector has ever run
   std::int64_t quarantined_events = 0;
   std::int64_t last_fold = 0;
+  HoldHealth holds;
 };
 
 Result<Health> read_health(db::Connection& connection);

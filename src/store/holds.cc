@@ -53,7 +53,7 @@ SELECT h.id, h.reservation_id, h.user_id, h.original_amount, h.captured_amount, 
 FROM @schema@.kudos_reservations h
 WHERE ($1::text IS NULL OR h.state = $1::text::@schema@.kudos_hold_state)
   AND ($2::integer IS NULL OR h.user_id = $2::integer) AND ($3::text IS NULL OR h.reservation_id = $3::text)
-  AND ($4::boolean OR h.owner_event_id IS NULL)
+  AND ($4::boolean OR h.owner_event_id IS NULL) AND ($6::bigint IS NULL OR h.id = $6::bigint)
 ORDER BY h.id DESC LIMIT $5::integer)"};
 
 constexpr db::Statement kLockGate{"sweep_lock_gate", "SELECT pg_advisory_xact_lock_shared($1::bigint)"};
@@ -193,8 +193,8 @@ Result<std::vector<HoldRow>> list_holds(db::Connection& connection, const HoldFi
     params.add(*filter.business_id);
   else
     params.null();
-  KUDOS_ASSIGN(const auto rows,
-               connection.execute(kListHolds, std::move(params.add(filter.own_of_events).add(filter.limit))));
+  params.add(filter.own_of_events).add(filter.limit).add(filter.number);
+  KUDOS_ASSIGN(const auto rows, connection.execute(kListHolds, std::move(params)));
   std::vector<HoldRow> holds;
   for (int row = 0; row < rows.size(); ++row) {
     HoldRow found{read_hold(rows, row), rows.timestamp(row, 10), rows.optional(row, 11, &db::Rows::timestamp)};

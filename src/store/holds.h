@@ -41,6 +41,7 @@ struct HoldFilter {
   std::optional<HoldState> state = {};
   std::optional<UserId> payer = {};
   std::optional<std::string> business_id = {};
+  std::optional<std::int64_t> number = {};  // kudos_reservations.id
   bool own_of_events = false;  // also those that belong to an event
   std::int32_t limit = 100;
 };

@@ -11,7 +11,7 @@ namespace {
 // Queued changes are where the projector says that unapplied work can be. System accounts aren't materialised.
 constexpr db::Statement kReadUser{"read_user", R"(
 WITH the_user AS (
-    SELECT u.*, p.floor, p.shortfall FROM @schema@.users u JOIN @schema@.kudos_account_policies p USING (account_class)
+    SELECT u.*, p.floor FROM @schema@.users u JOIN @schema@.kudos_account_policies p USING (account_class)
     WHERE u.id = $1::integer OR u.external_id = $2::text),
 queued AS (
     SELECT coalesce(sum(p.amount) FILTER (WHERE NOT p.escrow), 0) AS spendable,
@@ -25,7 +25,7 @@ SELECT u.id, u.external_id, u.account_class, coalesce(u.floor_override, u.floor)
        u.trusted, u.deleted_at IS NOT NULL,
        CASE WHEN u.account_class = 'system'
             THEN (SELECT coalesce(sum(amount), 0) FROM @schema@.kudos_postings WHERE user_id = u.id) ELSE u.kudos END,
-       u.evaluating_kudos, queued.spendable, queued.escrow, u.last_active, u.created, u.shortfall = 'debt'
+       u.evaluating_kudos, queued.spendable, queued.escrow, u.last_active, u.created
 FROM the_user u CROSS JOIN queued)"};
 constexpr db::Statement kReadEvent{"read_event", R"(
 SELECT e.seq, e.created, e.job_id, e.wp_type, e.request_digest, e.metadata_hash, e.inline, e.posting_count::integer,
@@ -87,7 +87,6 @@ Result<UserRow> read_user(db::Connection& connection, const UserRef& user) {
   found.pending_escrow = rows.total(0, 10);
   found.last_active = rows.optional(0, 11, &db::Rows::timestamp);
   found.created = rows.timestamp(0, 12);
-  found.may_owe = rows.boolean(0, 13);
   return found;
 }
 

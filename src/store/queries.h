@@ -17,7 +17,6 @@ struct UserRow {
   std::string account_class;
   Total floor;  // the override, else the class's
   bool floor_overridden = false;
-  bool may_owe = false;  // its class's shortfall is debt: the balance may go below the floor
   bool trusted = false;
   bool deleted = false;
   Total kudos;

@@ -114,6 +114,18 @@ void CliTest::create(const std::string& name) {
   ASSERT_EQ(outcome.code, 0) << outcome.err;
 }
 
+void CliTest::create_funded(const std::string& name, const std::string& kudos) {
+  create(name);
+  ASSERT_EQ(CliTest::kudos({"topup", "ext:" + name, kudos}).code, 0);
+  ASSERT_EQ(CliTest::kudos({"drain"}).code, 0);
+}
+
+std::string CliTest::available(const std::string& user) {
+  return std::string(json({"balance", user}).at("available").as_string());
+}
+
+boost::json::array CliTest::holds(const std::string& id) { return json({"holds", "--id", id}).as_array(); }
+
 std::string CliTest::create_worker(const std::string& name, const std::string& owner, Arguments more) {
   more.insert(more.begin(), {"worker", "create", name, "--owner", owner});
   return std::string(json(more).at("worker_id").as_string());

@@ -58,6 +58,12 @@ class CliTest : public ::testing::Test {
   // Folds everything; then the field "kudos" (or another) of the user's balance.
   static std::string balance(const std::string& user, const std::string& field = "kudos");
   static void create(const std::string& name);
+  // Creates a user with that balance, folded.
+  static void create_funded(const std::string& name, const std::string& kudos);
+  // What the user may spend now; nothing is folded for it.
+  static std::string available(const std::string& user);
+  // The holds under a business id, the newest first.
+  static boost::json::array holds(const std::string& id);
   // Creates a worker (or team) of that owner; its id.
   static std::string create_worker(const std::string& name, const std::string& owner, Arguments more = {});
   static std::string create_team(const std::string& name, const std::string& owner);
