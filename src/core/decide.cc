@@ -194,6 +194,7 @@ class Deciding {
       return {};
     }
     if (found->second.state != HoldState::active) return {};
+    KUDOS_TRY(require_locked_row(found->second));
     Hold hold = found->second;
     const UserId payer = state_.directory.users.at(use.payer).id;
     if (hold.payer != payer)
@@ -261,6 +262,7 @@ class Deciding {
       const Hold& present = found->second;
       const bool due = is_due(present, state_.now) && present.payer == payer->id;
       if (!due) return join_hold(*payer, reserve, present);
+      KUDOS_TRY(require_locked_row(present));
       given_back = claim_of(present);
       step.holds.push_back(expired(present));
     }
@@ -338,10 +340,13 @@ class Deciding {
   }
 
   Result<Step> propose_capture(const Capture& capture) const {
+    // What can't be right at all is said first.
+    KUDOS_TRY(validate_key(capture.options));
     KUDOS_TRY(require_positive(capture.amount, "the amount"));
     KUDOS_TRY(validate_hold_id(capture.hold));
+    KUDOS_TRY(validate_reason(capture.reason));
+    KUDOS_TRY(validate_metadata(capture.options.metadata));
     const auto found = state_.holds.find(capture.hold);
-    // What can't be right at all is said first: so the charge is built before the hold is judged.
     Charge charge;
     charge.amount = capture.amount;
     charge.payee = capture.payee;
@@ -408,9 +413,19 @@ class Deciding {
     return &found->second;
   }
 
-  // The id may have gone over to another payer between the look for whom to lock and the lock.
+  // An id may have gone over to another payer between the look for whom to lock and the lock.
   Status require_locked(const Hold& hold) const {
-    if (state_.payers.contains(hold.payer)) return {};
+    if (state_.payers.contains(hold.payer)) return require_locked_row(hold);
+    return changed_hands(hold);
+  }
+
+  // Or to another row, between the lock of the present one and the read.
+  Status require_locked_row(const Hold& hold) const {
+    if (hold.state != HoldState::active || state_.locked_holds.contains(hold.id)) return {};
+    return changed_hands(hold);
+  }
+
+  static std::unexpected<Error> changed_hands(const Hold& hold) {
     Error error{ErrorCode::database_error, "hold " + hold.business_id + " changed hands meanwhile", {}, "40001", {},
                 Recovery::retry};
     return std::unexpected(std::move(error));
@@ -463,6 +478,7 @@ class Deciding {
   void add_hold(Hold hold) {
     ++next_hold_;
     available_.at(hold.payer) -= claim_of(hold);
+    state_.locked_holds.insert(hold.id);
     if (!hold.owner_event) state_.holds.insert_or_assign(hold.business_id, hold);
     out_.new_holds.emplace(hold.id, std::move(hold));
   }

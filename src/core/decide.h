@@ -57,7 +57,8 @@ struct DecisionState {
   Timestamp now;  // read after the locks
   Directory directory;
   std::unordered_map<UserId, PayerTerms> payers;  // locked
-  std::map<std::string, Hold> holds;              // by business id: the active one, else the last; active ones are locked
+  std::map<std::string, Hold> holds;              // by business id: the active one, else the last
+  std::set<std::int64_t> locked_holds;            // whose rows are locked
   std::map<Uuid, StoredEvent> events;             // under the ids that the commands' keys make
   std::map<Uuid, StoredRequest> requests;         // likewise
   std::set<Pair> recent_transfers;                // within the guard time

@@ -14,7 +14,6 @@ namespace {
 // The name space of event ids made from idempotency keys, a random constant.
 constexpr Uuid kKeyNamespace{
     {0xc4, 0x3b, 0x70, 0x19, 0xe5, 0x6d, 0x4f, 0x02, 0x8f, 0x5a, 0x2c, 0x91, 0xd7, 0x48, 0x0b, 0xa6}};
-constexpr std::size_t kMaxReasonBytes = 200;
 
 struct Divisor {
   std::string_view wp_type;
@@ -50,11 +49,6 @@ Status require_not_negative(Amount amount, std::string_view what) {
 std::string reason_detail(const std::string& reason) {
   if (reason.empty()) return {};
   return R"({"reason": )" + boost::json::serialize(boost::json::string(reason)) + "}";
-}
-
-Status validate_reason(const std::string& reason) {
-  if (reason.empty()) return {};
-  return validate_name(reason, "the reason", kMaxReasonBytes);
 }
 
 // One user against treasury or sink, paired with the user's statistic.
@@ -182,8 +176,9 @@ Result<Event> build(const Charge& charge, const Directory& directory) {
   KUDOS_ASSIGN(const UserFacts* payer, find_user(directory, charge.payer));
   const UserFacts* payee = nullptr;
   if (charge.payee) {
-    KUDOS_ASSIGN(payee, find_living_user(directory, *charge.payee));
+    KUDOS_ASSIGN(payee, find_user(directory, *charge.payee));
     if (payee->id == payer->id) return fail(ErrorCode::invalid_request, "payer and payee are the same user");
+    KUDOS_TRY(find_living_user(directory, *charge.payee));
   }
   EventBuilder event;
   event.spendable(EntryType::charge, payer->id, -charge.amount, reason_detail(charge.reason));

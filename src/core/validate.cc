@@ -13,6 +13,7 @@ namespace kudos {
 namespace {
 
 constexpr std::size_t kMaxKeyBytes = 200;
+constexpr std::size_t kMaxReasonBytes = 200;
 constexpr std::size_t kMaxMetadataBytes = 2048;
 
 bool has_control_character(std::string_view text) {
@@ -101,6 +102,11 @@ Status validate(const Event& event) {
 Status validate_key_names(const IdempotencyKey& key) {
   KUDOS_TRY(validate_name(key.key, "the idempotency key", kMaxKeyBytes));
   return validate_name(key.principal, "the principal", kMaxKeyBytes);
+}
+
+Status validate_reason(std::string_view reason) {
+  if (reason.empty()) return {};
+  return validate_name(reason, "the reason", kMaxReasonBytes);
 }
 
 Status validate_wp_type(std::string_view wp_type) {

@@ -15,6 +15,9 @@ Status validate(const Event& event);
 // The key and its principal: printable, 1 to 200 bytes each (invalid_request).
 Status validate_key_names(const IdempotencyKey& key);
 
+// Empty, or printable and at most 200 bytes (invalid_request).
+Status validate_reason(std::string_view reason);
+
 // Printable, 1 to 20 characters (invalid_request).
 Status validate_wp_type(std::string_view wp_type);
 

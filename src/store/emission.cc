@@ -251,6 +251,7 @@ void queue_locks(db::Connection& connection, const LockKeys& keys, const LockPla
     const auto [payers, recipients] = pairs_of(plan);
     connection.queue(kLockPairs, db::Params().add(keys.pair_namespace).add(payers).add(recipients));
   }
+  // The last of the locks: their rows are read as the first of the reads.
   if (!plan.holds.empty()) queue_lock_holds(connection, plan.holds);
 }
 
@@ -373,6 +374,8 @@ Result<EmissionContext> load_for_emission(db::Connection& connection, const Lock
   if (!pinned) queue_mode(connection, keys);
   queue_locks(connection, keys, plan);
   Reads reads(connection);
+  if (!plan.holds.empty())
+    reads.expect([&](const db::Rows& rows) { context.state.locked_holds = read_locked_holds(rows); });
   queue_lookups(reads, plan, needs, context.state);
   if (needs_admission(needs.admission)) queue_admission(reads, connection, plan, needs, context.state);
   KUDOS_ASSIGN(const auto results, connection.flush());

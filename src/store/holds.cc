@@ -117,6 +117,12 @@ void queue_read_holds(db::Connection& connection, const std::set<std::string>& b
   connection.queue(kReadHolds, ids_of(business_ids));
 }
 
+std::set<std::int64_t> read_locked_holds(const db::Rows& rows) {
+  std::set<std::int64_t> ids;
+  for (int row = 0; row < rows.size(); ++row) ids.insert(rows.int64(row, 0));
+  return ids;
+}
+
 std::map<std::string, Hold> read_holds(const db::Rows& rows) {
   std::map<std::string, Hold> holds;
   for (int row = 0; row < rows.size(); ++row) {

@@ -22,6 +22,7 @@ HoldState read_hold_state(std::string_view label);
 // reads of each id the active hold, else the last. Events' own holds aren't found.
 void queue_lock_holds(db::Connection& connection, const std::set<std::string>& business_ids);
 void queue_read_holds(db::Connection& connection, const std::set<std::string>& business_ids);
+std::set<std::int64_t> read_locked_holds(const db::Rows& rows);
 std::map<std::string, Hold> read_holds(const db::Rows& rows);
 
 // Queues what stores holds decided at `now`: new ones, refused with a serialization failure when another transaction has taken an

@@ -248,6 +248,7 @@ class Store {
     }
     for (const auto& [id, hold] : holds_) {
       if (hold.owner_event) continue;
+      state.locked_holds.insert(id);
       const auto present = state.holds.find(hold.business_id);
       if (present == state.holds.end() || present->second.state != HoldState::active)
         state.holds.insert_or_assign(hold.business_id, hold);
