@@ -61,8 +61,8 @@ Result<std::chrono::milliseconds> parse_duration(std::string_view text) {
     std::string_view suffix;
     std::int64_t milliseconds;
   };
-  constexpr std::array kUnits = {Unit{"ms", 1}, Unit{"s", 1000}, Unit{"m", 60'000}, Unit{"h", 3'600'000},
-                                 Unit{"d", 86'400'000}, Unit{"", 1000}};
+  constexpr std::array kUnits = {Unit{"ms", 1},        Unit{"s", 1000},       Unit{"m", 60'000},
+                                 Unit{"h", 3'600'000}, Unit{"d", 86'400'000}, Unit{"", 1000}};
   constexpr std::int64_t kLongest = 1'000'000'000'000;
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

@@ -13,7 +13,7 @@ namespace kudos::cli {
 
 struct Outlook {
   Receipt receipt;
-  std::optional<store::EventRow> event;  // nothing: no event would be stored
+  std::optional<store::EventRow> event;      // nothing: no event would be stored
   std::vector<store::AccountView> accounts;  // who takes part, in order of appearance, without treasury and sink
 };
 

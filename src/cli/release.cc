@@ -85,8 +85,7 @@ Result<int> release(const Globals& globals, const Options& options) {
   KUDOS_ASSIGN(auto connection, connect(globals));
   KUDOS_ASSIGN(auto session, Session::attach(connection.raw(), {.schema = globals.schema}));
   std::vector<Released> done;
-  KUDOS_TRY(
-      transact(session, options.change.dry_run, [&] { return carry_out(session, connection, options, done); }));
+  KUDOS_TRY(transact(session, options.change.dry_run, [&] { return carry_out(session, connection, options, done); }));
   if (globals.json) {
     print_as_json(options.change.dry_run, done);
     return kDone;

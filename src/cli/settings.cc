@@ -41,7 +41,8 @@ void add_settings(CLI::App& app, const Globals& globals, Run& run) {
       ->option_text("[SECONDS]")
       ->needs(name)
       ->check(CLI::Range(0, store::kLongestTransferGuard));
-  command->footer("Examples:\n  kudos settings\n  kudos settings transfer-guard 300\n  kudos settings transfer-guard 0");
+  command->footer(
+      "Examples:\n  kudos settings\n  kudos settings transfer-guard 300\n  kudos settings transfer-guard 0");
   command->callback([&, options] { run = [&, options] { return settings(globals, *options); }; });
 }
 

@@ -7,7 +7,8 @@ namespace {
 
 constexpr db::Statement kBeginSnapshot{"begin_snapshot", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"};
 
-// In a READ COMMITTED transaction a fold may come between the two statements: the balances are then those of the second.
+// In a READ COMMITTED transaction a fold may come between the two statements: the balances are then those of the
+// second.
 void agree(UserRow& user, const UserFunds& funds) {
   user.kudos = funds.terms.balance;
   user.floor = funds.terms.floor;

@@ -15,8 +15,8 @@ struct AccountView {
   std::optional<UserFunds> funds;
 };
 
-// Refuses a user that doesn't exist (unknown_user). Takes no lock, so a transaction that holds the payer doesn't stop it,
-// and what it says may be outdated at once. Outside a transaction it reads one snapshot.
+// Refuses a user that doesn't exist (unknown_user). Takes no lock, so a transaction that holds the payer doesn't stop
+// it, and what it says may be outdated at once. Outside a transaction it reads one snapshot.
 Result<AccountView> read_account(db::Connection& connection, const UserRef& user);
 
 }  // namespace kudos::store

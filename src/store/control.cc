@@ -20,8 +20,7 @@ constexpr std::string_view kLockTimeout = "55P03";
 
 Result<Control> read_control(db::Connection& connection) {
   KUDOS_ASSIGN(const auto rows, connection.execute(kReadControl));
-  return Control{rows.text(0, 0) == "ledger" ? Mode::ledger : Mode::shadow, rows.timestamp(0, 1),
-                 rows.int32(0, 2)};
+  return Control{rows.text(0, 0) == "ledger" ? Mode::ledger : Mode::shadow, rows.timestamp(0, 1), rows.int32(0, 2)};
 }
 
 Status switch_to_ledger(db::Connection& connection, const LockKeys& keys, std::chrono::milliseconds patience) {

@@ -5,8 +5,8 @@
 namespace kudos::store {
 namespace {
 
-// kudos_reservations_active_payer holds just the active rows. Judged at once, both conditions would tempt the planner into
-// reading the history's index as well, which has all rows.
+// kudos_reservations_active_payer holds just the active rows. Judged at once, both conditions would tempt the planner
+// into reading the history's index as well, which has all rows.
 constexpr db::Statement kHoldHealth{"hold_health", R"(
 SELECT count(*), (extract(epoch FROM clock_timestamp() - min(created)) * 1000000)::bigint
 FROM (SELECT created, owner_event_id FROM @schema@.kudos_reservations WHERE state = 'active' OFFSET 0) active

@@ -133,8 +133,9 @@ TEST_F(CliCaptureTest, ASettlementUsesUpAHold) {
                              "cap-settle-1", "--key", "cap-settle-k"});
   EXPECT_EQ(text(settled.at("hold").at("claims")), "3.00");
   EXPECT_EQ(text(settled.at("available")), "85.00");
-  expect_refused({"settle", "--requester", "ext:cap-owner", "--worker", worker, "--cost", "1", "--hold", "cap-settle-1"},
-                 "wrong_payer");
+  expect_refused(
+      {"settle", "--requester", "ext:cap-owner", "--worker", worker, "--cost", "1", "--hold", "cap-settle-1"},
+      "wrong_payer");
   EXPECT_EQ(balance("ext:cap-settle"), "88.00");
   // Once folded, the consumed part shows.
   EXPECT_EQ(text(holds("cap-settle-1").at(0).at("consumed")), "12.00");

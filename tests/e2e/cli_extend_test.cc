@@ -43,7 +43,7 @@ TEST_F(CliExtendTest, AKeyCountsOnce) {
   ASSERT_EQ(kudos({"extend", "ext-key-1", "--amount", "30"}).code, 0);
   const auto again = json(extend);
   EXPECT_EQ(again.at("replayed").as_bool(), true);
-  EXPECT_EQ(text(again.at("amount")), "20.00");                // the first result
+  EXPECT_EQ(text(again.at("amount")), "20.00");             // the first result
   EXPECT_EQ(text(again.at("hold").at("amount")), "30.00");  // the hold as it is
   expect_refused({"extend", "ext-key-1", "--amount", "40", "--key", "ext-key-k"}, "idempotency_conflict");
   EXPECT_EQ(available("ext:ext-key"), "70.00");

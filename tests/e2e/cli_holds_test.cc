@@ -24,9 +24,7 @@ TEST_F(CliHoldsTest, ByStateWithTheReasonOfEachEnd) {
   ASSERT_EQ(kudos({"release", "hol-2"}).code, 0);
   ASSERT_EQ(kudos({"capture", "hol-3", "4", "--final"}).code, 0);
   ASSERT_EQ(kudos({"capture", "hol-4", "10"}).code, 0);
-  const auto of = [](const std::string& state) {
-    return json({"holds", "--user", "ext:hol-a", "--state", state});
-  };
+  const auto of = [](const std::string& state) { return json({"holds", "--user", "ext:hol-a", "--state", state}); };
   EXPECT_EQ(ids(of("active")), std::vector<std::string>{"hol-1"});
   const auto released = of("released");
   EXPECT_EQ(ids(released), (std::vector<std::string>{"hol-3", "hol-2"}));  // the newest first

@@ -1,7 +1,7 @@
 // reserve: what is claimed and what is left, ids, keys, dry runs, refusals, amounts.
 #include "db/connection.h"
-#include "kudos/session.h"
 #include "e2e/cli_fixture.h"
+#include "kudos/session.h"
 
 namespace kudos::testing {
 namespace {
@@ -105,8 +105,7 @@ TEST_F(CliReserveTest, ADryRunClaimsNothing) {
   EXPECT_EQ(shown.at("dry_run").as_bool(), true);
   EXPECT_EQ(text(shown.at("available")), "60.00");
   EXPECT_EQ(text(shown.at("hold").at("claims")), "40.00");
-  EXPECT_EQ(kudos(reserve).out,
-            "dry run: nothing was committed\nhold rsv-dry-1 claims 40.00 (60.00 more available)\n");
+  EXPECT_EQ(kudos(reserve).out, "dry run: nothing was committed\nhold rsv-dry-1 claims 40.00 (60.00 more available)\n");
   EXPECT_EQ(available("ext:rsv-dry"), "100.00");
   EXPECT_TRUE(holds("rsv-dry-1").empty());
   // The key is still free for another request.
@@ -134,7 +133,8 @@ TEST_F(CliReserveTest, WrongCommandLines) {
   expect_usage({"reserve", "ext:a", "--id", "x"}, "amount is required");
   expect_usage({"reserve", "ext:a", "1", "--id", ""}, "the value is empty");
   expect_usage({"reserve", "ext:a", "1", "--id", "\xFF"}, "not valid UTF-8");
-  expect_usage({"reserve", "ext:a", "1", "--id", "x", "--expires", "500ms"}, "'500ms' is not a whole number of seconds");
+  expect_usage({"reserve", "ext:a", "1", "--id", "x", "--expires", "500ms"},
+               "'500ms' is not a whole number of seconds");
   expect_usage({"reserve", "ext:a", "1", "--id", "x", "--expires", "0d"}, "'0d' is not a time above 0");
   expect_usage({"reserve", "ext:a", "1", "--id", "x", "--metadata", "{}"}, "--metadata");
 }
@@ -166,8 +166,12 @@ TEST_F(CliReserveTest, WhatIsNotAnAmountIsRefusedByName) {
   ASSERT_EQ(kudos({"reserve", "ext:rsv-form", "5", "--id", "rsv-form-1"}).code, 0);
   const struct {
     std::string amount, name;
-  } cases[] = {{"0", "amount_not_positive"},     {"-5", "amount_not_positive"}, {"1.234", "amount_too_precise"},
-               {"1e3", "invalid_amount"},        {"NaN", "invalid_amount"},     {"1,5", "invalid_amount"},
+  } cases[] = {{"0", "amount_not_positive"},
+               {"-5", "amount_not_positive"},
+               {"1.234", "amount_too_precise"},
+               {"1e3", "invalid_amount"},
+               {"NaN", "invalid_amount"},
+               {"1,5", "invalid_amount"},
                {"1000000000000000000", "amount_out_of_range"}};
   for (const auto& each : cases) {
     expect_refused({"reserve", "ext:rsv-form", each.amount, "--id", "rsv-form-2"}, each.name);
