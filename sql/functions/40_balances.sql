@@ -8,9 +8,9 @@ CREATE OR REPLACE FUNCTION kudos_queued(who integer, debits_only boolean) RETURN
     LANGUAGE plpgsql STABLE SET search_path = @schema@, pg_temp AS $$
 BEGIN
     RETURN (SELECT coalesce(sum(p.amount), 0)
-    FROM kudos_postings p JOIN kudos_events e ON e.seq = p.event_seq LEFT JOIN kudos_ledger_applier_state s ON true
+    FROM kudos_postings p JOIN kudos_events e ON e.seq = p.event_seq CROSS JOIN kudos_work_map m
     WHERE p.user_id = who AND NOT p.escrow AND e.fold_id IS NULL AND NOT e.inline
-      AND (p.event_seq > coalesce(s.frontier, 0) OR p.event_seq <@ (s.gaps + s.young_gaps) OR s.frontier IS NULL)
+      AND (p.event_seq > m.frontier OR p.event_seq <@ m.gaps)
       AND (p.amount < 0 OR NOT debits_only));
 END $$;
 

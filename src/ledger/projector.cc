@@ -29,6 +29,8 @@ class Stopwatch {
 
 // How long an event that somebody blocks is left alone.
 constexpr std::chrono::milliseconds kRest{200};
+// The shortest time between two heartbeats without a fold.
+constexpr std::chrono::milliseconds kBeat{1000};
 
 std::chrono::nanoseconds& time_of(CycleReport& report, Phase phase) {
   return report.phases[static_cast<std::size_t>(phase)];
@@ -116,19 +118,37 @@ void Projector::let_rest(const SeqSet& seqs) {
   resting_ = resting_ | seqs;
 }
 
-store::ClaimLimits Projector::limits() {
+void Projector::wake_rested() {
   if (std::chrono::steady_clock::now() >= rest_until_) resting_ = {};
+}
+
+bool Projector::beat_is_due() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_beat_) return false;
+  next_beat_ = now + kBeat;
+  return true;
+}
+
+store::ClaimLimits Projector::limits() {
+  wake_rested();
   const double events = options_.batch_postings / std::max(1.0, postings_per_event_);
-  return {!took_over_, resting_, options_.batch_postings, static_cast<std::int32_t>(events * 1.25) + 8};
+  return {known_, resting_, options_.batch_postings, static_cast<std::int32_t>(events * 1.25) + 8};
 }
 
 Result<CycleReport> Projector::run_once() {
   auto report = run_cycle();
-  if (report)
-    took_over_ = true;
-  else
-    connection_.roll_back();
+  if (!report) connection_.roll_back();
   return report;
+}
+
+Result<bool> Projector::has_work() {
+  if (!known_) return true;
+  wake_rested();
+  return store::has_work(connection_, *known_, resting_, beat_is_due());
+}
+
+std::chrono::milliseconds Projector::longest_wait() const {
+  return resting_.empty() ? options_.interval : std::min(options_.interval, kRest);
 }
 
 Result<CycleReport> Projector::run_cycle() {
@@ -144,7 +164,8 @@ Result<CycleReport> Projector::run_cycle() {
   if (!claim.events.empty()) KUDOS_TRY(prepare_claim(claim, report, locked));
   if (!claim.events.empty()) return fold_and_commit(std::move(claim), std::move(locked), std::move(report));
   Stopwatch watch(time_of(report, Phase::write));
-  KUDOS_TRY(store::beat_and_commit(connection_, next_map(claim)));
+  KUDOS_TRY(store::commit_idle(connection_, beat_is_due()));
+  known_ = {claim.head.fold, next_map(claim)};
   return report;
 }
 
@@ -171,13 +192,15 @@ Result<CycleReport> Projector::fold_and_commit(store::Claim claim, store::Locked
     outcome = fold(claim.events, locked.targets);
     KUDOS_TRY(number_adjustments(outcome, claim.now));
     row = journal_row(claim, outcome);
+    row.map = next_map(claim);
   }
-  const WorkMap map = next_map(claim);
   {
     Stopwatch watch(time_of(report, Phase::write));
-    KUDOS_TRY(store::write_and_commit(connection_, types_, outcome, claim.events, row, map));
+    KUDOS_TRY(store::write_and_commit(connection_, types_, outcome, claim.events, row));
   }
-  own_seqs_ = (own_seqs_ | store::seqs_of(outcome.floor_adjustments)) - SeqSet::range(0, map.frontier);
+  known_ = {row.fold, row.map};
+  next_beat_ = std::chrono::steady_clock::now() + kBeat;
+  own_seqs_ = (own_seqs_ | store::seqs_of(outcome.floor_adjustments)) - SeqSet::range(0, row.map.frontier);
   report.events = row.events;
   report.postings = row.postings + row.stat_postings;
   report.floor_adjustments = row.floor_adjustments;

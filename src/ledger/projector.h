@@ -9,6 +9,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/seq_set.h"
@@ -57,6 +58,13 @@ class Projector {
   // failure the transaction is rolled back and nothing has happened (or, with Recovery::in_doubt, the whole cycle has).
   Result<CycleReport> run_once();
 
+  // One cheap statement without locks: whether a cycle would find or learn anything. For idle ticks between cycles; it
+  // beats the heart when that is due.
+  Result<bool> has_work();
+
+  // How long the next cycle may wait at most when this one found nothing to fold.
+  std::chrono::milliseconds longest_wait() const;
+
   db::Connection& connection() { return connection_; }
 
  private:
@@ -67,13 +75,16 @@ class Projector {
   Status number_adjustments(FoldOutcome& outcome, Timestamp now);
   WorkMap next_map(const store::Claim& claim) const;
   store::ClaimLimits limits();
+  void wake_rested();
+  bool beat_is_due();
   void let_rest(const SeqSet& seqs);
 
   db::Connection connection_;
   ProjectorOptions options_;
   store::EnumTypes types_;
   store::LockKeys keys_;
-  bool took_over_ = false;         // until its first cycle it trusts no map of the gaps
+  std::optional<store::KnownMap> known_;  // nothing before its first cycle
+  std::chrono::steady_clock::time_point next_beat_;
   double postings_per_event_ = 4;  // a running estimate that sizes the claim
   // Events that couldn't be folded because somebody held a row: tried again after a moment, so that they don't fill
   // every claim and stop the others.

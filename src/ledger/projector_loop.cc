@@ -82,8 +82,20 @@ void ProjectorLoop::note_success() {
   if (recovered) say("projector: working again");
 }
 
-// Cycles while batches come back full. Another projector at work isn't a failure.
 Result<ProjectorLoop::Pace> ProjectorLoop::tick(Projector& projector) {
+  if (idle_) {
+    KUDOS_ASSIGN(const bool work, projector.has_work());
+    if (!work) return Pace::idle;
+  }
+  idle_ = false;
+  const auto pace = run_cycles(projector);
+  const std::lock_guard lock(mutex_);
+  idle_ = pace && *pace == Pace::idle && !stats_.standing_by;
+  return pace;
+}
+
+// Cycles while batches come back full. Another projector at work isn't a failure.
+Result<ProjectorLoop::Pace> ProjectorLoop::run_cycles(Projector& projector) {
   Pace pace = Pace::idle;
   for (std::int32_t cycle = 0; cycle < options_.projector.max_catchup_cycles && !stopping(); ++cycle) {
     const auto report = projector.run_once();
@@ -138,7 +150,7 @@ void ProjectorLoop::run() {
     backoff = kFirstBackoff;
     if (*pace == Pace::behind) continue;
     interval = *pace == Pace::working ? options_.projector.shortest_interval
-                                      : std::min(interval * 2, options_.projector.interval);
+                                      : std::min(interval * 2, projector->longest_wait());
     wait_for(interval);
   }
 }

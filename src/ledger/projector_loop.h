@@ -1,7 +1,8 @@
 // Runs a projector in a thread of its own: ticks, catch-up, reconnection.
 //
 // A tick runs cycles while batches come back full, up to the catch-up limit. While work arrives the next tick follows
-// soon; idle, the interval doubles up to `ProjectorOptions::interval`. A lost connection is opened again with back-off.
+// soon; idle, the interval doubles up to `ProjectorOptions::interval` and each tick is one cheap statement. A lost
+// connection is opened again with back-off.
 //
 // Thread-safety: all members may be called from any thread.
 #pragma once
@@ -56,6 +57,7 @@ class ProjectorLoop {
   void run();
   enum class Pace { idle, working, behind };
   Result<Pace> tick(Projector& projector);
+  Result<Pace> run_cycles(Projector& projector);
   Result<Pace> connect_and_tick(std::optional<Projector>& projector);
   void note_failure(const Error& error);
   void note_success();
@@ -71,6 +73,7 @@ class ProjectorLoop {
   mutable std::mutex mutex_;
   std::condition_variable wakeup_;
   bool woken_ = false;
+  bool idle_ = false;  // the last tick found nothing: look before the next cycle
   ProjectorStats stats_;
 };
 
