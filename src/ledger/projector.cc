@@ -50,6 +50,15 @@ Status read_variable(const char* name, std::int64_t smallest, std::int64_t large
   return {};
 }
 
+Result<std::optional<Amount>> read_amount(const char* name) {
+  const char* text = std::getenv(name);
+  if (text == nullptr || *text == '\0') return std::nullopt;
+  const auto amount = Amount::parse(text);
+  if (amount && !amount->is_negative()) return *amount;
+  return fail(ErrorCode::invalid_request,
+              std::string(name) + " is '" + text + "'; an amount of kudos, not negative, is expected");
+}
+
 // Events whose rows somebody else holds wait for a later cycle.
 void set_blocked_aside(store::Claim& claim, const store::LockedTargets& locked, CycleReport& report) {
   if (locked.blocked_users.empty() && locked.blocked_workers.empty() && locked.blocked_teams.empty()) return;
@@ -95,6 +104,7 @@ Result<ProjectorOptions> ProjectorOptions::from_environment() {
                           [&](auto value) { options.interval = std::chrono::seconds(value); }));
   KUDOS_TRY(read_variable("KUDOS_APPLIER_MAX_CATCHUP_CYCLES", 1, 10'000,
                           [&](auto value) { options.max_catchup_cycles = static_cast<std::int32_t>(value); }));
+  KUDOS_ASSIGN(options.trust.threshold, read_amount("KUDOS_TRUST_THRESHOLD"));
   return options;
 }
 
@@ -102,7 +112,8 @@ Projector::Projector(db::Connection connection, ProjectorOptions options, store:
     : connection_(std::move(connection)),
       options_(options),
       types_(types),
-      keys_(store::lock_keys(connection_.options().schema)) {}
+      keys_(store::lock_keys(connection_.options().schema)),
+      trust_(options_.trust) {}
 
 Result<Projector> Projector::create(db::Connection connection, ProjectorOptions options) {
   KUDOS_TRY(store::check_schema(connection));
@@ -139,6 +150,10 @@ Result<CycleReport> Projector::run_once() {
   auto report = run_cycle();
   if (!report) connection_.roll_back();
   return report;
+}
+
+Result<TrustReport> Projector::promote_if_due(const CycleReport& last) {
+  return trust_.run_if_due(connection_, keys_, types_, last.events > 0 && !last.more);
 }
 
 Result<bool> Projector::has_work() {

@@ -16,6 +16,7 @@
 #include "db/connection.h"
 #include "kudos/error.h"
 #include "kudos/ids.h"
+#include "ledger/projector_trust.h"
 #include "store/locks.h"
 #include "store/projection.h"
 #include "store/schema.h"
@@ -27,6 +28,7 @@ struct ProjectorOptions {
   std::chrono::milliseconds interval{3000};         // KUDOS_APPLIER_INTERVAL (seconds): the idle tick
   std::int32_t max_catchup_cycles = 10;             // KUDOS_APPLIER_MAX_CATCHUP_CYCLES: cycles within a tick
   std::chrono::milliseconds shortest_interval{10};  // the tick while work arrives
+  TrustPolicy trust = {};                           // KUDOS_TRUST_THRESHOLD (kudos): unset, nobody becomes trusted
 
   // Overrides from the environment; invalid_request names a variable that isn't a number in range.
   static Result<ProjectorOptions> from_environment();
@@ -62,6 +64,9 @@ class Projector {
   // beats the heart when that is due.
   Result<bool> has_work();
 
+  // After a cycle: trust promotion and the drain of escrow, when due. A failure is rolled back like a cycle's.
+  Result<TrustReport> promote_if_due(const CycleReport& last);
+
   // How long the next cycle may wait at most when this one found nothing to fold.
   std::chrono::milliseconds longest_wait() const;
 
@@ -83,6 +88,7 @@ class Projector {
   ProjectorOptions options_;
   store::EnumTypes types_;
   store::LockKeys keys_;
+  TrustRounds trust_;
   std::optional<store::KnownMap> known_;  // nothing before its first cycle
   std::chrono::steady_clock::time_point next_beat_;
   double postings_per_event_ = 4;  // a running estimate that sizes the claim

@@ -85,7 +85,10 @@ void ProjectorLoop::note_success() {
 Result<ProjectorLoop::Pace> ProjectorLoop::tick(Projector& projector) {
   if (idle_) {
     KUDOS_ASSIGN(const bool work, projector.has_work());
-    if (!work) return Pace::idle;
+    if (!work) {
+      KUDOS_TRY(promote(projector, {}));
+      return Pace::idle;
+    }
   }
   idle_ = false;
   const auto pace = run_cycles(projector);
@@ -113,10 +116,21 @@ Result<ProjectorLoop::Pace> ProjectorLoop::run_cycles(Projector& projector) {
     if (busy) return Pace::idle;
     if (!report) return std::unexpected(report.error());
     note_broken(report->broken_events);
+    KUDOS_TRY(promote(projector, *report));
     if (report->events > 0) pace = Pace::working;
     if (!report->more) return pace;
   }
   return Pace::behind;
+}
+
+Status ProjectorLoop::promote(Projector& projector, const CycleReport& last) {
+  const auto report = projector.promote_if_due(last);
+  if (!report && report.error().code == ErrorCode::applier_busy) return {};
+  if (!report) return std::unexpected(report.error());
+  const std::lock_guard lock(mutex_);
+  stats_.promoted_users += report->promoted_users;
+  stats_.promotions += report->promotions;
+  return {};
 }
 
 Result<ProjectorLoop::Pace> ProjectorLoop::connect_and_tick(std::optional<Projector>& projector) {

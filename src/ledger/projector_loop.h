@@ -26,6 +26,8 @@ struct ProjectorStats {
   std::int64_t events = 0;
   std::int64_t postings = 0;
   std::int64_t floor_adjustments = 0;
+  std::int64_t promoted_users = 0;  // became trusted
+  std::int64_t promotions = 0;      // events that moved escrow
   std::int64_t failures = 0;  // cycles that were rolled back
   std::int64_t reconnections = 0;
   bool standing_by = false;      // another projector was at work at the last tick
@@ -58,6 +60,7 @@ class ProjectorLoop {
   enum class Pace { idle, working, behind };
   Result<Pace> tick(Projector& projector);
   Result<Pace> run_cycles(Projector& projector);
+  Status promote(Projector& projector, const CycleReport& last);
   Result<Pace> connect_and_tick(std::optional<Projector>& projector);
   void note_failure(const Error& error);
   void note_success();
