@@ -129,29 +129,31 @@ std::vector<EventSeq> read_seq_array(std::string_view text) {
 }
 
 void queue_claim(db::Connection& connection, const WorkMap& map, const ClaimLimits& limits) {
-  const std::string gaps = map.all_gaps().to_string(), to_try = (map.all_gaps() - limits.resting).to_string();
+  const SeqSet to_try = limits.only ? SeqSet::of(std::span(&*limits.only, 1)) : map.all_gaps() - limits.resting;
   const auto ahead = [&] {
     return db::Params()
         .add(limits.events)
         .add(limits.postings)
-        .add(map.frontier)
+        .add(limits.only ? std::numeric_limits<std::int64_t>::max() : map.frontier)
         .add_text_format(limits.resting.to_string());
   };
-  connection.queue(kLookIntoGaps, db::Params().add(limits.events + 1).add_text_format(gaps));
-  connection.queue(kClaimInGaps, db::Params().add(limits.events).add_text_format(to_try));
+  connection.queue(kLookIntoGaps, db::Params().add(limits.events + 1).add_text_format(map.all_gaps().to_string()));
+  connection.queue(kClaimInGaps, db::Params().add(limits.events).add_text_format(to_try.to_string()));
   connection.queue(kLookAhead, ahead());
   connection.queue(kClaimBehindFrontier, ahead());
   connection.queue(kSnapshotXmax);
 }
 
-// Keeps at most `limit` postings, at least one event; what is cut off stays unapplied.
-void trim(Claim& claim, std::int32_t limit) {
+// Keeps what the limits allow, at least one event; what is cut off stays unapplied.
+void trim(Claim& claim, const ClaimLimits& limits) {
   std::int64_t postings = 0;
   std::size_t kept = 0;
-  while (kept < claim.events.size() && (kept == 0 || postings + claim.counts[kept] <= limit))
-    postings += claim.counts[kept++];
+  const auto fits = [&] {
+    return postings + claim.counts[kept] <= limits.postings && static_cast<std::int32_t>(kept) < limits.at_most;
+  };
+  while (kept < claim.events.size() && (kept == 0 || fits())) postings += claim.counts[kept++];
   // A batch that is just full says nothing of what is behind it.
-  claim.more |= kept < claim.events.size() || postings >= limit;
+  claim.more |= kept < claim.events.size() || postings >= limits.postings;
   // What is cut off behind the frontier stays behind it.
   if (kept < claim.events.size() && claim.events[kept].seq.value > claim.map.frontier)
     claim.highest_seen = std::min(claim.highest_seen, claim.events[kept].seq.value - 1);
@@ -166,12 +168,12 @@ void read_claim(std::span<const db::Rows> results, const ClaimLimits& limits, Cl
   claim.pending_in_gaps = SeqSet::of(waiting);
   claim.gaps_cut_short = static_cast<std::int32_t>(waiting.size()) > limits.events;
   read_events(results[1], claim);
-  claim.held = claim.pending_in_gaps - limits.resting - seqs_of(claim.events);
+  claim.held = limits.only ? SeqSet() : claim.pending_in_gaps - limits.resting - seqs_of(claim.events);
   claim.highest_seen = results[2].int64(0, 1);
   claim.more = results[1].size() >= limits.events || results[2].int32(0, 0) >= limits.events;
   read_events(results[3], claim);
   if (!claim.events.empty()) claim.highest_seen = std::max(claim.highest_seen, claim.events.back().seq.value);
-  trim(claim, limits.postings);
+  trim(claim, limits);
   claim.snapshot_xmax = number_of<std::uint64_t>(results[4].text(0, 0));
 }
 

@@ -21,7 +21,9 @@ currency AS (
 SELECT c.mode::text, q.events, q.rows, currency.rows, q.oldest_micros,
        (extract(epoch FROM clock_timestamp() - greatest(s.applied_at, f.folded_at)) * 1000000)::bigint,
        (SELECT count(*) FROM @schema@.kudos_events WHERE quarantine_reason IS NOT NULL),
-       coalesce(f.id, 0)
+       coalesce(f.id, 0),
+       (SELECT count(*) FROM @schema@.kudos_stuck_events k JOIN @schema@.kudos_events e ON e.seq = k.event_seq
+        WHERE e.fold_id IS NULL)
 FROM @schema@.kudos_ledger_control c
 LEFT JOIN @schema@.kudos_ledger_applier_state s ON true
 LEFT JOIN LATERAL (SELECT id, folded_at FROM @schema@.kudos_folds ORDER BY id DESC LIMIT 1) f ON true,
@@ -54,6 +56,7 @@ Result<Health> read_health(db::Connection& connection) {
   health.heartbeat_seconds = seconds(rows, 5);
   health.quarantined_events = rows.int64(0, 6);
   health.last_fold = rows.int64(0, 7);
+  health.stuck_events = rows.int64(0, 8);
   return health;
 }
 

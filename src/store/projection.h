@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -63,8 +64,10 @@ struct ClaimLimits {
   // Nothing: take the journal's map, after a look at everything below its frontier for events that it doesn't cover.
   std::optional<KnownMap> known;
   SeqSet resting;                // tried a moment ago in vain: not tried now
+  std::optional<EventSeq> only;  // just this one, wherever it is
   std::int32_t postings = 1000;  // at most, but at least one event
   std::int32_t events = 200;     // how many headers to look at; an estimate of what fits `postings`
+  std::int32_t at_most = std::numeric_limits<std::int32_t>::max();  // events
 };
 
 // Begins a transaction, takes the applier lock and the mode gate, and claims. Fails with applier_busy when another
@@ -98,7 +101,8 @@ struct JournalRow {
   SeqSet seqs;
   Digest digest{};
   Digest previous{};
-  WorkMap map;  // after the fold
+  WorkMap map;                     // after the fold
+  std::vector<EventSeq> unstuck;  // among `seqs`: had been set aside as stuck
 };
 
 // Draws sequence numbers for the events that the fold itself makes.

@@ -2,6 +2,7 @@
 #include "base/try.h"
 #include "store/event_writer.h"
 #include "store/projection.h"
+#include "store/stuck_events.h"
 
 namespace kudos::store {
 namespace {
@@ -191,6 +192,7 @@ Status write_and_commit(db::Connection& connection, const EnumTypes& types, cons
   queue_production(connection, kAddToTeams, outcome.teams);
   queue_floor_adjustments(connection, types, outcome, row.fold);
   queue_marks(connection, types, outcome, folded, row);
+  queue_unstick(connection, row.unstuck);
   queue_journal(connection, row);
   connection.queue(db::kCommit);
   KUDOS_TRY(connection.flush());

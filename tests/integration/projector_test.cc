@@ -122,22 +122,6 @@ TEST_F(ProjectorTest, AHostOnAWorkersRowDelaysOnlyItsEvents) {
   EXPECT_EQ(ask("SELECT string_agg(fulfilments::text, ' ') FROM workers"), "1.00 1.00");
 }
 
-// A row that can't be locked in advance: the cycle gives up, whole, and is run again.
-TEST_F(ProjectorTest, AHostOnACounterRowMakesTheCycleGiveUpWhole) {
-  emit_and_commit(top_up("alice", 1));
-  fold_all();
-  emit_and_commit(top_up("alice", 2));
-  auto holder = host("SELECT FROM user_stats FOR UPDATE");
-  auto worker = projector();
-  const auto failed = worker.run_once();
-  ASSERT_FALSE(failed.has_value());
-  EXPECT_EQ(failed.error().recovery, Recovery::retry);
-  EXPECT_EQ(balance("alice"), "1.00");
-  must(holder.run_script("COMMIT"));
-  EXPECT_EQ(drain(worker), 1);
-  EXPECT_EQ(balance("alice"), "3.00");
-}
-
 // P3, V4: the loser claims nothing, although its claim was in the same pipeline as the lock.
 TEST_F(ProjectorTest, ASecondProjectorLeavesAtOnce) {
   emit_and_commit(top_up("alice", 1));
