@@ -1,11 +1,13 @@
-// A transaction sits open, with a snapshot and a transaction id, while the ledger works at full load: does the projector
-// or emission slow down? Everything that changes leaves dead rows that can't be cleaned up meanwhile (scenario P8).
+// A transaction sits open, with a snapshot and a transaction id, while the ledger works at full load: does the
+// projector or emission slow down? Everything that changes leaves dead rows that can't be cleaned up meanwhile
+// (scenario P8).
 //
-// Writers send transactions of 20 settlements; they pause while the projector is far behind, so both work as fast as the
-// machine allows and the projector always has work. Printed for each tenth of the run; then the last is compared with the
-// first.
+// Writers send transactions of 20 settlements; they pause while the projector is far behind, so both work as fast as
+// the machine allows and the projector always has work. Printed for each tenth of the run; then the last is compared
+// with the first.
 //
-// Options: --seconds N (60; 600 for the long form), --writers N (2), --open 0 for a control run without the transaction,
+// Options: --batch N (1000 postings), --fk 0 to see the part of the foreign key from postings to users, --seconds N
+// (60; 600 for the long form), --writers N (2), --open 0 for a control run without the transaction,
 // --tables 1 to show what grew, --statements 1 for the statements of the first and the last tenth (needs the server's
 // contrib module pg_stat_statements).
 #include <algorithm>
@@ -88,17 +90,21 @@ void print(std::size_t number, const Part& part) {
 }
 
 void print_tables(const sim::ScratchLedger& ledger) {
-  std::printf("%s\n", ledger.ask(R"(
+  std::printf("%s\n", ledger
+                          .ask(R"(
 SELECT string_agg(format('%-28s %9s live %9s dead %8s updates %8s HOT %9s', relname, n_live_tup, n_dead_tup, n_tup_upd,
                          n_tup_hot_upd, pg_size_pretty(pg_relation_size(relid))), E'\n' ORDER BY n_dead_tup DESC)
-FROM pg_stat_user_tables WHERE n_tup_upd > 0)").c_str());
+FROM pg_stat_user_tables WHERE n_tup_upd > 0)")
+                          .c_str());
 }
 
 void print_statements(const sim::ScratchLedger& ledger) {
-  std::printf("%s\n", ledger.ask(R"(
+  std::printf("%s\n", ledger
+                          .ask(R"(
 SELECT string_agg(format('%9s ms %8s calls %9s ms each  %s', round(total_exec_time), calls, round(mean_exec_time::numeric, 3),
                          left(regexp_replace(query, '\s+', ' ', 'g'), 110)), E'\n')
-FROM (SELECT * FROM pg_stat_statements ORDER BY total_exec_time DESC LIMIT 16) top)").c_str());
+FROM (SELECT * FROM pg_stat_statements ORDER BY total_exec_time DESC LIMIT 16) top)")
+                          .c_str());
   ledger.run("SELECT pg_stat_statements_reset()");
 }
 
@@ -116,16 +122,21 @@ int run_horizon(const Arguments& arguments) {
   sim::ScratchLedger ledger(settings(statements));
   if (statements) ledger.run("CREATE EXTENSION pg_stat_statements; SELECT 1");
   fill_market(ledger, market_of_writer(0));
-  ledger::ProjectorLoop loop({.conninfo = ledger.conninfo(),
-                              .log = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); }});
+  ledger::ProjectorLoop loop(
+      {.conninfo = ledger.conninfo(),
+       .projector = {.batch_postings = static_cast<std::int32_t>(option(arguments, "batch", 1000))},
+       .log = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); }});
   loop.start();
+  if (option(arguments, "fk", 1) == 0)
+    ledger.run("ALTER TABLE kudos_postings DROP CONSTRAINT kudos_postings_user_id_fkey");
   std::vector<Part> parts;
   {
     Load load(ledger, loop, writers);
     measure(load, loop, 5);  // warm-up
     auto sitting = ledger.open();
     if (open)
-      must(sitting.run_script("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT pg_current_xact_id(), count(*) FROM users"));
+      must(sitting.run_script(
+          "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT pg_current_xact_id(), count(*) FROM users"));
     std::printf("horizon: full load for %ld s, %ld writers%s\n", seconds, writers,
                 open ? ", a transaction with an id and a snapshot open all the time" : ", control: nothing open");
     std::printf("%6s %12s %10s %13s %13s\n", "tenth", "folded/s", "cycles/s", "emit p50 ms", "emit p99 ms");

@@ -1,8 +1,8 @@
 // How long after its commit an event is visible in the balances.
 //
-// First the sustained load is measured: writers that send one settlement after the other beside a projector, at the rate
-// that both keep up with. Then the writers follow a fixed schedule at half of it, whether the ledger keeps up or not,
-// and the lag of every event is measured.
+// First the sustained load is measured: writers that send one settlement after the other beside a projector, at the
+// rate that both keep up with. Then the writers follow a fixed schedule at half of it, whether the ledger keeps up or
+// not, and the lag of every event is measured.
 //
 // Both ends are the database's own commit times (track_commit_timestamp): of the transaction that stored the event, and
 // of the fold that applied it. Nothing is polled, so the measurement doesn't round or disturb. A commit's time is taken
@@ -24,7 +24,8 @@ namespace {
 constexpr std::int64_t kMostBehind = 500;  // events that may wait while the sustained load is measured
 
 ledger::LoopOptions loop_options(const sim::ScratchLedger& ledger) {
-  return {.conninfo = ledger.conninfo(), .log = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); }};
+  return {.conninfo = ledger.conninfo(),
+          .log = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); }};
 }
 
 class Writers {
@@ -80,21 +81,23 @@ void follow_schedule(Writers& writers, double rate, long seconds, ledger::Projec
 
 void print_lag(const sim::ScratchLedger& ledger, const char* label, const std::string& after, long seconds) {
   const std::string lags =
-      "FROM (SELECT extract(epoch FROM pg_xact_commit_timestamp(f.xmin) - pg_xact_commit_timestamp(p.xmin)) * 1000 AS ms "
-      "FROM kudos_events e JOIN kudos_folds f ON f.id = e.fold_id JOIN kudos_postings p ON p.event_seq = e.seq AND p.line "
+      "FROM (SELECT extract(epoch FROM pg_xact_commit_timestamp(f.xmin) - pg_xact_commit_timestamp(p.xmin)) * 1000 AS "
+      "ms "
+      "FROM kudos_events e JOIN kudos_folds f ON f.id = e.fold_id JOIN kudos_postings p ON p.event_seq = e.seq AND "
+      "p.line "
       "= 1 WHERE p.entry_type <> 'FLOOR_ADJUSTMENT' AND e.seq > " +
       after + ") lags";
   const auto at = [&](const char* share) {
-    return ledger.ask("SELECT round(percentile_cont(" + std::string(share) + ") WITHIN GROUP (ORDER BY ms)::numeric, 1) " +
-                      lags);
+    return ledger.ask("SELECT round(percentile_cont(" + std::string(share) +
+                      ") WITHIN GROUP (ORDER BY ms)::numeric, 1) " + lags);
   };
   const double rate = std::stod(ledger.ask("SELECT count(*) " + lags)) / static_cast<double>(seconds);
   std::printf("  %-22s %8.0f events/s %8s ms %8s ms %8s ms %8s ms %8s ms\n", label, rate, at("0.5").c_str(),
               at("0.95").c_str(), at("0.99").c_str(), at("0.999").c_str(), at("1").c_str());
 }
 
-void measure(const sim::ScratchLedger& ledger, Writers& writers, double rate, long seconds,
-             ledger::ProjectorLoop& loop, bool wakes) {
+void measure(const sim::ScratchLedger& ledger, Writers& writers, double rate, long seconds, ledger::ProjectorLoop& loop,
+             bool wakes) {
   const std::string before = ledger.ask("SELECT coalesce(max(seq), 0) FROM kudos_events");
   follow_schedule(writers, rate, seconds, wakes ? &loop : nullptr);
   while (ledger.ask("SELECT count(*) FROM kudos_events WHERE fold_id IS NULL") != "0")
@@ -114,11 +117,12 @@ int run_lag(const Arguments& arguments) {
   loop.start();
   sustained(writers, loop, 2);  // warm-up
   const double load = sustained(writers, loop, seconds);
-  std::printf("lag: settlements of 12 postings, one a transaction, %ld writers, durable, projector on the same machine\n",
-              count);
+  std::printf(
+      "lag: settlements of 12 postings, one a transaction, %ld writers, durable, projector on the same machine\n",
+      count);
   std::printf("  sustained              %8.0f events/s\n", load);
-  std::printf("at %ld %% of it, commit to visible:\n  %-22s %17s %11s %11s %11s %11s %11s\n", percent, "", "", "p50", "p95",
-              "p99", "p99.9", "max");
+  std::printf("at %ld %% of it, commit to visible:\n  %-22s %17s %11s %11s %11s %11s %11s\n", percent, "", "", "p50",
+              "p95", "p99", "p99.9", "max");
   const double rate = load * static_cast<double>(percent) / 100;
   measure(ledger, writers, rate, seconds, loop, false);
   measure(ledger, writers, rate, seconds, loop, true);

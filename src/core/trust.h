@@ -40,8 +40,8 @@ struct TrustDecision {
   std::vector<Event> promotions;  // escrow −e, spendable +e; without sequence number and time of creation
 };
 
-// `head` is the last fold: it tells apart the promotions that a user gets in the course of time, so that their ids follow
-// from the state alone. One user has at most one promotion in flight.
+// `head` is the last fold: it tells apart the promotions that a user gets in the course of time, so that their ids
+// follow from the state alone. One user has at most one promotion in flight.
 TrustDecision decide_trust(std::span<const TrustCandidate> candidates, const TrustPolicy& policy, Timestamp now,
                            FoldId head);
 

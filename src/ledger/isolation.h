@@ -1,5 +1,5 @@
-// Finds the event that makes a fold fail: the batch is halved until one event is left, while everything before it folds.
-// Keeps the list of events that were found and when each is tried again. No database.
+// Finds the event that makes a fold fail: the batch is halved until one event is left, while everything before it
+// folds. Keeps the list of events that were found and when each is tried again. No database.
 //
 // Thread-safety: belongs to the projector's thread.
 #pragma once

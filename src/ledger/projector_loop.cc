@@ -1,8 +1,9 @@
 #include "ledger/projector_loop.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/try.h"
 

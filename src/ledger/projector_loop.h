@@ -28,7 +28,7 @@ struct ProjectorStats {
   std::int64_t floor_adjustments = 0;
   std::int64_t promoted_users = 0;  // became trusted
   std::int64_t promotions = 0;      // events that moved escrow
-  std::int64_t failures = 0;  // cycles that were rolled back, and failed attempts to connect
+  std::int64_t failures = 0;        // cycles that were rolled back, and failed attempts to connect
   FailureCounts failures_by_kind{};
   std::int64_t stuck_events = 0;  // now: set apart since they can't be folded
   std::int64_t reconnections = 0;

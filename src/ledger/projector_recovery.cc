@@ -21,8 +21,8 @@ FailureKind Projector::roll_back(const Error& error) {
   return kind;
 }
 
-// Plain failures are the caller's to retry after a pause. When they repeat, smaller batches are run at once, so that the
-// others don't wait for a pause each.
+// Plain failures are the caller's to retry after a pause. When they repeat, smaller batches are run at once, so that
+// the others don't wait for a pause each.
 Result<CycleReport> Projector::recover(Error error) {
   for (;;) {
     const FailureKind kind = roll_back(error);

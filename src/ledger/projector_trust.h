@@ -20,10 +20,10 @@ class TrustRounds {
   explicit TrustRounds(TrustPolicy policy) : policy_(policy) {}
 
   // After a cycle. A round is run when the cycle folded and its claim came back short, or 30 s after the last look. It
-  // takes at most 500 users of each kind (newly trusted; trusted before), so that a wave of many never stretches a tick;
-  // the next rounds go on where it ended. Nothing happens in shadow mode.
-  Result<TrustReport> run_if_due(db::Connection& connection, const store::LockKeys& keys,
-                                 const store::EnumTypes& types, bool queue_ran_dry);
+  // takes at most 500 users of each kind (newly trusted; trusted before), so that a wave of many never stretches a
+  // tick; the next rounds go on where it ended. Nothing happens in shadow mode.
+  Result<TrustReport> run_if_due(db::Connection& connection, const store::LockKeys& keys, const store::EnumTypes& types,
+                                 bool queue_ran_dry);
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -180,10 +180,10 @@ void read_claim(std::span<const db::Rows> results, const ClaimLimits& limits, Cl
 // Adds what the map should cover and doesn't. With too much of it, the map is worth nothing: look everywhere.
 Status add_strays(db::Connection& connection, WorkMap& map) {
   if (map.frontier == 0) return {};
-  KUDOS_ASSIGN(const auto rows, connection.execute(kFindStrays, db::Params()
-                                                                    .add(map.frontier)
-                                                                    .add_text_format(map.all_gaps().to_string())
-                                                                    .add(kMostStrays + 1)));
+  KUDOS_ASSIGN(const auto rows,
+               connection.execute(
+                   kFindStrays,
+                   db::Params().add(map.frontier).add_text_format(map.all_gaps().to_string()).add(kMostStrays + 1)));
   const auto strays = read_seq_array(rows.text(0, 0));
   if (static_cast<std::int32_t>(strays.size()) > kMostStrays)
     map = {};

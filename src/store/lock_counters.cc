@@ -6,13 +6,13 @@ namespace kudos::store {
 namespace {
 
 // The values aren't read, so a row that changed between snapshot and lock does no harm.
-#define KUDOS_USER_STATS \
+#define KUDOS_USER_STATS                                   \
   "SELECT user_id, action::text FROM @schema@.user_stats " \
   "WHERE (user_id, action) IN (SELECT * FROM unnest($1::integer[], $2::text[]))"
-#define KUDOS_USER_RECORDS \
+#define KUDOS_USER_RECORDS                                                      \
   "SELECT user_id, record_type::text, record::text FROM @schema@.user_records " \
   "WHERE (user_id, record_type, record) IN (SELECT * FROM unnest($1::integer[], $2::text[], $3::text[]))"
-#define KUDOS_WORKER_STATS \
+#define KUDOS_WORKER_STATS                                     \
   "SELECT worker_id, action::text FROM @schema@.worker_stats " \
   "WHERE (worker_id, action) IN (SELECT * FROM unnest($1::uuid[], $2::text[]))"
 #define KUDOS_LOCK_IF_FREE " FOR NO KEY UPDATE SKIP LOCKED"

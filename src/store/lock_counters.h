@@ -1,7 +1,7 @@
 // Counter rows (user_stats, user_records, worker_stats) that the fold adds to, locked in advance without waiting.
 //
-// Not needed for correctness: the upserts lock what they change. It costs a cycle a round trip, so the projector does it
-// only while somebody is known to hold such rows.
+// Not needed for correctness: the upserts lock what they change. It costs a cycle a round trip, so the projector does
+// it only while somebody is known to hold such rows.
 //
 // Thread-safety: belongs to the connection's thread.
 #pragma once

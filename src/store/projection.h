@@ -101,7 +101,7 @@ struct JournalRow {
   SeqSet seqs;
   Digest digest{};
   Digest previous{};
-  WorkMap map;                     // after the fold
+  WorkMap map;                    // after the fold
   std::vector<EventSeq> unstuck;  // among `seqs`: had been set aside as stuck
 };
 

@@ -36,11 +36,11 @@ Result<std::vector<StuckEvent>> load_stuck(db::Connection& connection) {
 }
 
 Result<std::int32_t> note_stuck(db::Connection& connection, EventSeq seq, const Uuid& id, const Error& error) {
-  KUDOS_ASSIGN(const auto rows, connection.execute(kNote, db::Params()
-                                                              .add(seq)
-                                                              .add(id)
-                                                              .add(std::string_view(error.sqlstate))
-                                                              .add(std::string_view(error.message))));
+  KUDOS_ASSIGN(
+      const auto rows,
+      connection.execute(
+          kNote,
+          db::Params().add(seq).add(id).add(std::string_view(error.sqlstate)).add(std::string_view(error.message))));
   return rows.int32(0, 0);
 }
 

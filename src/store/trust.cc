@@ -19,7 +19,7 @@ SELECT mode::text, clock_timestamp(), coalesce((SELECT max(id) FROM @schema@.kud
 FROM @schema@.kudos_ledger_control)"};
 
 // Those whom the partial index can name; `decide_trust` judges the locked rows. $1 is NULL: promotion is off.
-#define KUDOS_AWAITING_TRUST                                                                             \
+#define KUDOS_AWAITING_TRUST                                                                                  \
   "FROM @schema@.users WHERE NOT trusted AND NOT suspicious AND deleted_at IS NULL AND evaluating_kudos > 0 " \
   "AND evaluating_kudos > $1::numeric AND created <= clock_timestamp() - $2::integer * interval '1 hour' "    \
   "AND account_class NOT IN ('anonymous', 'system') "
@@ -27,10 +27,9 @@ FROM @schema@.kudos_ledger_control)"};
   "FROM @schema@.users WHERE trusted AND evaluating_kudos > 0 AND account_class <> 'system' "
 constexpr db::Statement kAnybody{"anybody_to_promote",
                                  "SELECT mode = 'ledger' AND (EXISTS (SELECT " KUDOS_TRUSTED_WITH_ESCROW
-                                 ") OR EXISTS (SELECT " KUDOS_AWAITING_TRUST
-                                 ")) FROM @schema@.kudos_ledger_control"};
-constexpr db::Statement kTrustedSeen{"trusted_with_escrow", "SELECT id " KUDOS_TRUSTED_WITH_ESCROW
-                                                            "AND id > $1::integer ORDER BY id LIMIT $2::integer"};
+                                 ") OR EXISTS (SELECT " KUDOS_AWAITING_TRUST ")) FROM @schema@.kudos_ledger_control"};
+constexpr db::Statement kTrustedSeen{
+    "trusted_with_escrow", "SELECT id " KUDOS_TRUSTED_WITH_ESCROW "AND id > $1::integer ORDER BY id LIMIT $2::integer"};
 constexpr db::Statement kLockCandidates{
     "lock_trust_candidates",
     "SELECT id, account_class, trusted, suspicious, deleted_at IS NOT NULL, created, evaluating_kudos "

@@ -34,8 +34,8 @@ struct TrustRound {
 // Whether a round would find anybody: one cheap statement without locks. Also true for promotions that are in flight.
 Result<bool> anybody_to_promote(db::Connection& connection, const TrustPolicy& policy);
 
-// Begins a transaction, takes the applier lock and the mode gate, locks candidates. Fails with applier_busy when another
-// projector works; the caller rolls back after any failure.
+// Begins a transaction, takes the applier lock and the mode gate, locks candidates. Fails with applier_busy when
+// another projector works; the caller rolls back after any failure.
 Result<TrustRound> begin_trust_round(db::Connection& connection, const LockKeys& keys, const TrustQuery& query);
 
 // Stores the decision and commits.

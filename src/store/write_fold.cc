@@ -49,8 +49,7 @@ INSERT INTO @schema@.kudos_folds
      previous_digest, frontier, gaps, young_gaps, gaps_horizon)
 VALUES ($1::bigint, $2::timestamptz, $3::integer, $4::integer, $5::integer, $6::integer, $7::integer, $8::integer,
         $9::int8multirange, $10::bytea, $11::bytea, $12::bigint, $13::int8multirange, $14::int8multirange, $15::xid8))"};
-constexpr db::Statement kBeat{"beat",
-                              "UPDATE @schema@.kudos_ledger_applier_state SET applied_at = clock_timestamp()"};
+constexpr db::Statement kBeat{"beat", "UPDATE @schema@.kudos_ledger_applier_state SET applied_at = clock_timestamp()"};
 
 // An adjustment whose id was taken would be left out by the insert: then the whole cycle must fail.
 constexpr db::Statement kRequireAdjustments{"require_adjustments", R"(

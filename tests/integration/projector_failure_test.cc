@@ -26,9 +26,11 @@ class FailureTest : public LedgerTest {
   static std::string stuck() { return ask("SELECT count(*) FROM kudos_stuck_events"); }
   // From now on the fold of an event of this user fails.
   static void poison(const std::string& name, const std::string& raise = "RAISE EXCEPTION 'a host''s trigger'") {
-    server().run("CREATE FUNCTION poison() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN " + raise +
-                 "; RETURN NEW; END $$; CREATE TRIGGER poison BEFORE UPDATE ON users FOR EACH ROW WHEN (NEW.external_id "
-                 "LIKE '" + name + "') EXECUTE FUNCTION poison()");
+    server().run(
+        "CREATE FUNCTION poison() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN " + raise +
+        "; RETURN NEW; END $$; CREATE TRIGGER poison BEFORE UPDATE ON users FOR EACH ROW WHEN (NEW.external_id "
+        "LIKE '" +
+        name + "') EXECUTE FUNCTION poison()");
   }
   static void cure() { server().run("DROP TRIGGER poison ON users; DROP FUNCTION poison()"); }
   // Cycles, whether they fail or not, until `done`.
@@ -62,9 +64,10 @@ TEST_P(HeldCounterTest, DelaysOnlyTheEventsThatTouchIt) {
   const auto report = must(worker.run_once());
   EXPECT_EQ(report.events, 1);
   EXPECT_EQ(report.blocked_events, 1);
-  EXPECT_EQ(ask("SELECT value FROM user_stats s JOIN users u ON u.id = s.user_id WHERE external_id = 'bob' AND action = "
-                "'topped_up'"),
-            "7.00");
+  EXPECT_EQ(
+      ask("SELECT value FROM user_stats s JOIN users u ON u.id = s.user_id WHERE external_id = 'bob' AND action = "
+          "'topped_up'"),
+      "7.00");
   for (int i = 0; i < 20; ++i) {
     emit_and_commit(top_up("bob", 1));
     EXPECT_EQ(must(worker.run_once()).events, 1) << "and goes on";
@@ -78,12 +81,15 @@ TEST_P(HeldCounterTest, DelaysOnlyTheEventsThatTouchIt) {
 INSTANTIATE_TEST_SUITE_P(
     Tables, HeldCounterTest,
     ::testing::Values(
-        HeldCounter{"user_stats", "SELECT FROM user_stats s JOIN users u ON u.id = s.user_id WHERE external_id = 'alice' "
-                                  "FOR UPDATE OF s"},
-        HeldCounter{"user_records", "SELECT FROM user_records s JOIN users u ON u.id = s.user_id WHERE external_id = "
-                                    "'alice' FOR UPDATE OF s"},
-        HeldCounter{"worker_stats", "SELECT FROM worker_stats s JOIN workers w ON w.id = s.worker_id WHERE name = 'busy' "
-                                    "FOR UPDATE OF s"}),
+        HeldCounter{"user_stats",
+                    "SELECT FROM user_stats s JOIN users u ON u.id = s.user_id WHERE external_id = 'alice' "
+                    "FOR UPDATE OF s"},
+        HeldCounter{"user_records",
+                    "SELECT FROM user_records s JOIN users u ON u.id = s.user_id WHERE external_id = "
+                    "'alice' FOR UPDATE OF s"},
+        HeldCounter{"worker_stats",
+                    "SELECT FROM worker_stats s JOIN workers w ON w.id = s.worker_id WHERE name = 'busy' "
+                    "FOR UPDATE OF s"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST_F(FailureTest, AnEventThatCantBeFoldedIsIsolatedAndTheOthersFold) {
@@ -155,7 +161,8 @@ TEST_F(FailureTest, WhenEverythingFailsNothingIsLost) {
 TEST_F(FailureTest, AnEventFoldedByAnotherIsForgotten) {
   emit_and_commit(top_up("alice", 1));
   auto worker = projector();
-  server().run("INSERT INTO kudos_stuck_events (event_seq, event_id, message) SELECT seq, event_id, 'x' FROM kudos_events");
+  server().run(
+      "INSERT INTO kudos_stuck_events (event_seq, event_id, message) SELECT seq, event_id, 'x' FROM kudos_events");
   EXPECT_EQ(fold_all(worker), 1) << "it has read the list before";
   auto next = projector();
   EXPECT_EQ(stuck(), "0");

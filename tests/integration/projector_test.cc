@@ -151,7 +151,8 @@ TEST_F(ProjectorTest, TwoProjectorsInTurn) {
   EXPECT_EQ(gaps(), "{}");
 }
 
-// What changes the journal's map behind the ledger's back, and what the next projector must do about it: find everything.
+// What changes the journal's map behind the ledger's back, and what the next projector must do about it: find
+// everything.
 class BrokenMapTest : public ProjectorTest, public ::testing::WithParamInterface<const char*> {};
 
 TEST_P(BrokenMapTest, IsMendedByTheNextProjector) {

@@ -158,8 +158,9 @@ TEST_F(TrustTest, RowsThatSomebodyHoldsAreLeftForLater) {
 TEST_F(TrustTest, AWaveIsTakenInBoundedRoundsAndNobodyIsLeftBehind) {
   make_wave(1200);
   // The first ones are held by a host for the whole time: they must not stop those behind them.
-  auto holder = host("SELECT FROM users WHERE id IN (SELECT id FROM users WHERE external_id LIKE 'wave %' ORDER BY id "
-                     "LIMIT 500) FOR UPDATE");
+  auto holder = host(
+      "SELECT FROM users WHERE id IN (SELECT id FROM users WHERE external_id LIKE 'wave %' ORDER BY id "
+      "LIMIT 500) FOR UPDATE");
   auto worker = must(ledger::Projector::create(server().open(), {.batch_postings = 5000}));
   std::int32_t promoted = 0;
   for (int i = 0; i < 4; ++i) {
@@ -178,8 +179,7 @@ class TrustLoopTest : public TrustTest {};
 TEST_F(TrustLoopTest, TheLoopPromotesAndFolds) {
   earn(100);
   ledger::ProjectorLoop loop({.conninfo = server().conninfo(),
-                              .projector = {.interval = std::chrono::milliseconds(100),
-                                            .trust = {Amount::whole(30)}},
+                              .projector = {.interval = std::chrono::milliseconds(100), .trust = {Amount::whole(30)}},
                               .log = {}});
   loop.start();
   for (int i = 0; i < 500 && owner() != "100.00 0.00 true"; ++i)
