@@ -32,9 +32,7 @@ void fill_market(const sim::ScratchLedger& ledger, const sim::Marketplace& marke
 inline constexpr sim::MarketplaceShape kMarket{.users = 2000, .workers = 400, .teams = 20, .seed = 7};
 // The same accounts, other jobs.
 inline sim::Marketplace market_of_writer(int writer) {
-  auto shape = kMarket;
-  shape.seed = 7;
-  sim::Marketplace market(shape);
+  sim::Marketplace market(kMarket);
   // Every writer begins elsewhere in the same stream of jobs.
   for (int i = 0; i < writer * 10'000; ++i) market.next_settlement();
   return market;
