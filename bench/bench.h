@@ -14,5 +14,7 @@ long option(const Arguments& arguments, const std::string& name, long otherwise)
 int run_admission(const Arguments& arguments);
 int run_fold(const Arguments& arguments);
 int run_emit(const Arguments& arguments);
+int run_lag(const Arguments& arguments);
+int run_horizon(const Arguments& arguments);
 
 }  // namespace kudos::bench

@@ -13,7 +13,7 @@ DECLARE
     past bigint := 0;
     holes int8multirange := '{}';
 BEGIN
-    SELECT coalesce(s.frontier, 0), s.gaps + s.young_gaps INTO past, holes FROM kudos_ledger_applier_state s;
+    SELECT m.frontier, m.gaps INTO past, holes FROM kudos_work_map m;
     RETURN QUERY SELECT q.event_seq, q.hold_id, q.amount FROM (
         SELECT p.event_seq, p.hold_id, p.amount::numeric AS amount FROM kudos_postings p
         WHERE p.user_id = who AND p.event_seq > past AND NOT p.escrow

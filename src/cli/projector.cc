@@ -34,7 +34,8 @@ void add_projector(CLI::App& app, const Globals& globals, Run& run) {
   command->footer(
       "Any number may run: one works, the others stand by and take over when it ends. A lost connection is opened\n"
       "again. Settings: KUDOS_APPLIER_BATCH_SIZE (postings, 1000), KUDOS_APPLIER_INTERVAL (seconds, 3),\n"
-      "KUDOS_APPLIER_MAX_CATCHUP_CYCLES (10).\n\nExample:\n  kudos projector --database-url "
+      "KUDOS_APPLIER_MAX_CATCHUP_CYCLES (10), KUDOS_TRUST_THRESHOLD (kudos of escrow above which a user becomes\n"
+      "trusted; unset, nobody does).\n\nExample:\n  kudos projector --database-url "
       "postgresql://localhost/shop");
   command->callback([&] { run = [&] { return projector(globals); }; });
 }

@@ -58,6 +58,9 @@ std::string describe(const store::Health& health, const Rates* rates) {
                       human_count(health.pending_rows), age(health.oldest_pending_seconds, "none"));
   if (health.quarantined_events > 0)
     text += style(fmt::format("quarantined {} events\n", human_count(health.quarantined_events)), Style::yellow);
+  if (health.stuck_events > 0)
+    text += style(fmt::format("stuck {} events: see kudos_stuck_events\n", human_count(health.stuck_events)),
+                  Style::yellow);
   return text + holds(health.holds);
 }
 
@@ -89,6 +92,7 @@ boost::json::object to_json(const store::Health& health) {
           {"oldest_pending_seconds", seconds_or_null(health.oldest_pending_seconds)},
           {"heartbeat_seconds", seconds_or_null(health.heartbeat_seconds)},
           {"quarantined_events", health.quarantined_events},
+          {"stuck_events", health.stuck_events},
           {"last_fold", health.last_fold},
           {"active_reservations", health.holds.active_reservations},
           {"oldest_reservation_seconds", seconds_or_null(health.holds.oldest_reservation_seconds)}};

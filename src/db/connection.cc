@@ -20,7 +20,8 @@ using ResultPtr = std::unique_ptr<PGresult, FreeResult>;
 
 constexpr const char* kConnectionDefaults[][2] = {
     {"application_name", "kudos"}, {"connect_timeout", "10"}, {"keepalives_idle", "15"},
-    {"keepalives_interval", "5"},  {"keepalives_count", "3"}, {"client_encoding", "UTF8"},
+    {"keepalives_interval", "5"},  {"keepalives_count", "3"}, {"tcp_user_timeout", "30000"},
+    {"client_encoding", "UTF8"},
 };
 
 PGconn* connect(const std::string& conninfo) {
@@ -265,6 +266,7 @@ bool Connection::in_transaction() const {
 bool Connection::is_broken() const { return connection_ == nullptr || PQstatus(connection_) != CONNECTION_OK; }
 int Connection::server_version() const { return PQserverVersion(connection_); }
 int Connection::backend_pid() const { return PQbackendPID(connection_); }
+int Connection::socket() const { return PQsocket(connection_); }
 
 Error Connection::connection_error(const char* statement) const {
   // A COMMIT that was sent may have been done: only the event's id can tell.

@@ -68,6 +68,7 @@ class Connection {
   bool is_broken() const;
   int server_version() const;  // 150018 for 15.18
   int backend_pid() const;
+  int socket() const;  // -1 without one
   const ConnectionOptions& options() const { return options_; }
   pg_conn* raw() const { return connection_; }
 

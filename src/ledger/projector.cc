@@ -1,21 +1,22 @@
 #include "ledger/projector.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cstdlib>
 
 #include "base/try.h"
 #include "core/fold.h"
+#include "store/lock_counters.h"
 
 namespace kudos::ledger {
 namespace {
 
 // Plans must not depend on how fresh the statistics are, and a projector that is stopped or cut off must lose its lock:
-// the server ends a transaction that idles, and a wait for a row ends before the deadlock detector would look for a
-// victim among the hosts.
+// the server ends a transaction that idles for 5 s, a statement after 30 s, and a connection whose other end is gone
+// after 20 s. A wait for a row ends before the deadlock detector would look for a victim among the hosts.
 constexpr const char* kSessionSettings = R"(
-SET enable_seqscan = off; SET jit = off; SET lock_timeout = '300ms'; SET statement_timeout = '60s';
-SET idle_in_transaction_session_timeout = '15s')";
+SET enable_seqscan = off; SET jit = off; SET lock_timeout = '300ms'; SET statement_timeout = '30s';
+SET idle_in_transaction_session_timeout = '5s'; SET client_connection_check_interval = '5s';
+SET tcp_user_timeout = '20s'; SET tcp_keepalives_idle = '10s'; SET tcp_keepalives_interval = '5s';
+SET tcp_keepalives_count = 2)";
 
 class Stopwatch {
  public:
@@ -29,30 +30,20 @@ class Stopwatch {
 
 // How long an event that somebody blocks is left alone.
 constexpr std::chrono::milliseconds kRest{200};
+// The shortest time between two heartbeats without a fold.
+constexpr std::chrono::milliseconds kBeat{1000};
+// How long counter rows are locked in advance after somebody was found to hold some.
+constexpr std::chrono::seconds kCareful{10};
 
 std::chrono::nanoseconds& time_of(CycleReport& report, Phase phase) {
   return report.phases[static_cast<std::size_t>(phase)];
-}
-
-Status read_variable(const char* name, std::int64_t smallest, std::int64_t largest, auto assign) {
-  const char* text = std::getenv(name);
-  if (text == nullptr || *text == '\0') return {};
-  std::int64_t value = 0;
-  const std::string_view view = text;
-  const auto [end, error] = std::from_chars(view.data(), view.data() + view.size(), value);
-  if (error != std::errc() || end != view.data() + view.size() || value < smallest || value > largest)
-    return fail(ErrorCode::invalid_request, std::string(name) + " is '" + text + "'; a whole number from " +
-                                                std::to_string(smallest) + " to " + std::to_string(largest) +
-                                                " is expected");
-  assign(value);
-  return {};
 }
 
 // Events whose rows somebody else holds wait for a later cycle.
 void set_blocked_aside(store::Claim& claim, const store::LockedTargets& locked, CycleReport& report) {
   if (!locked.blocks_any()) return;
   const auto blocked = std::erase_if(claim.events, [&](const Event& event) { return locked.blocks(event); });
-  report.blocked_events = static_cast<std::int32_t>(blocked);
+  report.blocked_events += static_cast<std::int32_t>(blocked);
 }
 
 store::JournalRow journal_row(const store::Claim& claim, const FoldOutcome& outcome) {
@@ -85,29 +76,21 @@ store::JournalRow journal_row(const store::Claim& claim, const FoldOutcome& outc
 
 }  // namespace
 
-Result<ProjectorOptions> ProjectorOptions::from_environment() {
-  ProjectorOptions options;
-  KUDOS_TRY(read_variable("KUDOS_APPLIER_BATCH_SIZE", 1, 1'000'000,
-                          [&](auto value) { options.batch_postings = static_cast<std::int32_t>(value); }));
-  KUDOS_TRY(read_variable("KUDOS_APPLIER_INTERVAL", 1, 3600,
-                          [&](auto value) { options.interval = std::chrono::seconds(value); }));
-  KUDOS_TRY(read_variable("KUDOS_APPLIER_MAX_CATCHUP_CYCLES", 1, 10'000,
-                          [&](auto value) { options.max_catchup_cycles = static_cast<std::int32_t>(value); }));
-  return options;
-}
-
 Projector::Projector(db::Connection connection, ProjectorOptions options, store::EnumTypes types)
     : connection_(std::move(connection)),
       options_(options),
       types_(types),
-      keys_(store::lock_keys(connection_.options().schema)) {}
+      keys_(store::lock_keys(connection_.options().schema)),
+      trust_(options_.trust) {}
 
 Result<Projector> Projector::create(db::Connection connection, ProjectorOptions options) {
   KUDOS_TRY(store::check_schema(connection));
   KUDOS_ASSIGN(const auto types, store::load_enum_types(connection));
   KUDOS_TRY(store::ensure_state(connection));
   KUDOS_TRY(connection.run_script(kSessionSettings));
-  return Projector(std::move(connection), options, types);
+  Projector projector(std::move(connection), options, types);
+  KUDOS_TRY(projector.learn_stuck());
+  return projector;
 }
 
 void Projector::let_rest(const SeqSet& seqs) {
@@ -116,35 +99,60 @@ void Projector::let_rest(const SeqSet& seqs) {
   resting_ = resting_ | seqs;
 }
 
-store::ClaimLimits Projector::limits() {
+void Projector::wake_rested() {
   if (std::chrono::steady_clock::now() >= rest_until_) resting_ = {};
+}
+
+bool Projector::beat_is_due() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_beat_) return false;
+  next_beat_ = now + kBeat;
+  return true;
+}
+
+store::ClaimLimits Projector::limits() {
+  wake_rested();
   const double events = options_.batch_postings / std::max(1.0, postings_per_event_);
-  return {!took_over_, resting_, options_.batch_postings, static_cast<std::int32_t>(events * 1.25) + 8};
+  return {.known = known_,
+          .resting = resting_ | isolation_.stuck(),
+          .only = {},
+          .postings = options_.batch_postings,
+          .events = static_cast<std::int32_t>(events * 1.25) + 8,
+          .at_most = isolation_.at_most()};
 }
 
-Result<CycleReport> Projector::run_once() {
-  auto report = run_cycle();
-  if (report)
-    took_over_ = true;
-  else
-    connection_.roll_back();
-  return report;
+Result<TrustReport> Projector::promote_if_due(const CycleReport& last) {
+  return trust_.run_if_due(connection_, keys_, types_, last.events > 0 && !last.more);
 }
 
-Result<CycleReport> Projector::run_cycle() {
+Result<bool> Projector::has_work() {
+  if (!known_) return true;
+  wake_rested();
+  if (isolation_.due(std::chrono::steady_clock::now())) return true;
+  return store::has_work(connection_, *known_, resting_ | isolation_.stuck(), beat_is_due());
+}
+
+std::chrono::milliseconds Projector::longest_wait() const {
+  return resting_.empty() ? options_.interval : std::min(options_.interval, kRest);
+}
+
+Result<CycleReport> Projector::run_cycle(const store::ClaimLimits& limits) {
   CycleReport report;
+  attempted_.clear();
   store::Claim claim;
   {
     Stopwatch watch(time_of(report, Phase::claim));
-    KUDOS_ASSIGN(claim, store::begin_and_claim(connection_, keys_, limits()));
+    KUDOS_ASSIGN(claim, store::begin_and_claim(connection_, keys_, limits));
   }
   report.more = claim.more;
+  for (const Event& event : claim.events) attempted_.push_back({event.seq, event.id});
   let_rest(claim.held);
   store::LockedTargets locked;
   if (!claim.events.empty()) KUDOS_TRY(prepare_claim(claim, report, locked));
   if (!claim.events.empty()) return fold_and_commit(std::move(claim), std::move(locked), std::move(report));
   Stopwatch watch(time_of(report, Phase::write));
-  KUDOS_TRY(store::beat_and_commit(connection_, next_map(claim)));
+  KUDOS_TRY(store::commit_idle(connection_, beat_is_due()));
+  known_ = {claim.head.fold, next_map(claim)};
   return report;
 }
 
@@ -159,7 +167,23 @@ Status Projector::prepare_claim(store::Claim& claim, CycleReport& report, store:
   Stopwatch watch(time_of(report, Phase::lock));
   KUDOS_ASSIGN(locked, store::lock_targets(connection_, claim.events));
   set_blocked_aside(claim, locked, report);
+  KUDOS_TRY(lock_carefully(claim, report));
   let_rest(claimed - store::seqs_of(claim.events));
+  attempted_.clear();
+  for (const Event& event : claim.events) attempted_.push_back({event.seq, event.id});
+  return {};
+}
+
+void Projector::be_careful() { careful_until_ = std::chrono::steady_clock::now() + kCareful; }
+
+// Counter rows that somebody holds delay only the events that add to them.
+Status Projector::lock_carefully(store::Claim& claim, CycleReport& report) {
+  if (std::chrono::steady_clock::now() >= careful_until_) return {};
+  KUDOS_ASSIGN(const auto blocked, store::lock_counters(connection_, claim.events));
+  if (blocked.empty()) return {};
+  be_careful();
+  const auto left = std::erase_if(claim.events, [&](const Event& event) { return blocked.blocks(event); });
+  report.blocked_events += static_cast<std::int32_t>(left);
   return {};
 }
 
@@ -171,13 +195,18 @@ Result<CycleReport> Projector::fold_and_commit(store::Claim claim, store::Locked
     outcome = fold(claim.events, locked.targets);
     KUDOS_TRY(number_adjustments(outcome, claim.now));
     row = journal_row(claim, outcome);
+    row.map = next_map(claim);
+    for (const SeqRange& range : (row.seqs & isolation_.stuck()).ranges())
+      for (auto seq = range.first; seq <= range.last; ++seq) row.unstuck.push_back({seq});
   }
-  const WorkMap map = next_map(claim);
   {
     Stopwatch watch(time_of(report, Phase::write));
-    KUDOS_TRY(store::write_and_commit(connection_, types_, outcome, claim.events, row, map));
+    KUDOS_TRY(store::write_and_commit(connection_, types_, outcome, claim.events, row));
   }
-  own_seqs_ = (own_seqs_ | store::seqs_of(outcome.floor_adjustments)) - SeqSet::range(0, map.frontier);
+  known_ = {row.fold, row.map};
+  isolation_.folded(row.seqs);
+  next_beat_ = std::chrono::steady_clock::now() + kBeat;
+  own_seqs_ = (own_seqs_ | store::seqs_of(outcome.floor_adjustments)) - SeqSet::range(0, row.map.frontier);
   report.events = row.events;
   report.postings = row.postings + row.stat_postings;
   report.floor_adjustments = row.floor_adjustments;

@@ -1,6 +1,9 @@
 #include "ledger/projector_loop.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <sys/socket.h>
 
 #include "base/try.h"
 
@@ -18,13 +21,34 @@ ProjectorLoop::~ProjectorLoop() { stop(); }
 void ProjectorLoop::start() {
   if (thread_.joinable()) return;
   stopping_ = false;
-  thread_ = std::thread([this] { run(); });
+  running_ = true;
+  thread_ = std::thread([this] {
+    run();
+    const std::lock_guard lock(mutex_);
+    running_ = false;
+    ended_.notify_all();
+  });
 }
 
 void ProjectorLoop::stop() {
   stopping_ = true;
   wake();
-  if (thread_.joinable()) thread_.join();
+  if (!thread_.joinable()) return;
+  cut_connection();
+  thread_.join();
+}
+
+// Unless the thread ends by itself in time. Shutting the socket down ends any wait for the server, even one that hangs.
+void ProjectorLoop::cut_connection() {
+  std::unique_lock lock(mutex_);
+  if (ended_.wait_for(lock, options_.stop_patience, [this] { return !running_; })) return;
+  if (socket_ >= 0) ::shutdown(socket_, SHUT_RDWR);
+}
+
+void ProjectorLoop::publish_socket(int socket) {
+  const std::lock_guard lock(mutex_);
+  if (socket_ >= 0) ::close(socket_);
+  socket_ = socket >= 0 ? ::dup(socket) : -1;
 }
 
 void ProjectorLoop::wake() {
@@ -54,7 +78,6 @@ void ProjectorLoop::note_failure(const Error& error) {
   bool news = false;
   {
     const std::lock_guard lock(mutex_);
-    stats_.failures += 1;
     news = stats_.last_error != error.message;
     stats_.last_error = error.message;
   }
@@ -72,6 +95,22 @@ void ProjectorLoop::note_broken(const std::vector<Uuid>& events) {
   }
 }
 
+void ProjectorLoop::note_stuck(const std::vector<store::StuckEvent>& events) {
+  for (const auto& event : events)
+    say("projector: event " + event.id.to_string() + " can't be folded (attempt " + std::to_string(event.attempts) +
+        "): it is set apart and tried again later, the others go on. The reason is in kudos_stuck_events.");
+}
+
+void ProjectorLoop::count_failures(Projector& projector) {
+  const FailureCounts counts = projector.take_failures();
+  const std::lock_guard lock(mutex_);
+  for (std::size_t kind = 0; kind < kFailureKinds; ++kind) {
+    stats_.failures += counts[kind];
+    stats_.failures_by_kind[kind] += counts[kind];
+  }
+  stats_.stuck_events = static_cast<std::int64_t>(projector.stuck_events());
+}
+
 void ProjectorLoop::note_success() {
   bool recovered = false;
   {
@@ -82,8 +121,23 @@ void ProjectorLoop::note_success() {
   if (recovered) say("projector: working again");
 }
 
-// Cycles while batches come back full. Another projector at work isn't a failure.
 Result<ProjectorLoop::Pace> ProjectorLoop::tick(Projector& projector) {
+  if (idle_) {
+    KUDOS_ASSIGN(const bool work, projector.has_work());
+    if (!work) {
+      KUDOS_TRY(promote(projector, {}));
+      return Pace::idle;
+    }
+  }
+  idle_ = false;
+  const auto pace = run_cycles(projector);
+  const std::lock_guard lock(mutex_);
+  idle_ = pace && *pace == Pace::idle && !stats_.standing_by;
+  return pace;
+}
+
+// Cycles while batches come back full. Another projector at work isn't a failure.
+Result<ProjectorLoop::Pace> ProjectorLoop::run_cycles(Projector& projector) {
   Pace pace = Pace::idle;
   for (std::int32_t cycle = 0; cycle < options_.projector.max_catchup_cycles && !stopping(); ++cycle) {
     const auto report = projector.run_once();
@@ -101,20 +155,52 @@ Result<ProjectorLoop::Pace> ProjectorLoop::tick(Projector& projector) {
     if (busy) return Pace::idle;
     if (!report) return std::unexpected(report.error());
     note_broken(report->broken_events);
+    note_stuck(report->stuck_events);
+    KUDOS_TRY(promote(projector, *report));
     if (report->events > 0) pace = Pace::working;
     if (!report->more) return pace;
   }
   return Pace::behind;
 }
 
+Status ProjectorLoop::promote(Projector& projector, const CycleReport& last) {
+  const auto report = projector.promote_if_due(last);
+  if (!report && report.error().code == ErrorCode::applier_busy) return {};
+  if (!report) return std::unexpected(report.error());
+  const std::lock_guard lock(mutex_);
+  stats_.promoted_users += report->promoted_users;
+  stats_.promotions += report->promotions;
+  return {};
+}
+
+Status ProjectorLoop::connect(std::optional<Projector>& projector) {
+  auto connection = db::Connection::open(options_.conninfo, options_.connection);
+  if (connection) {
+    publish_socket(connection->socket());
+    auto made = Projector::create(*std::move(connection), options_.projector);
+    if (made) {
+      projector.emplace(*std::move(made));
+      return {};
+    }
+    publish_socket(-1);
+    return std::unexpected(std::move(made).error());
+  }
+  return std::unexpected(std::move(connection).error());
+}
+
 Result<ProjectorLoop::Pace> ProjectorLoop::connect_and_tick(std::optional<Projector>& projector) {
   if (!projector) {
-    KUDOS_ASSIGN(auto connection, db::Connection::open(options_.conninfo, options_.connection));
-    KUDOS_ASSIGN(auto made, Projector::create(std::move(connection), options_.projector));
-    projector.emplace(std::move(made));
+    if (auto connected = connect(projector); !connected) {
+      const std::lock_guard lock(mutex_);
+      stats_.failures += 1;
+      stats_.failures_by_kind[static_cast<std::size_t>(failure_kind(connected.error()))] += 1;
+      return std::unexpected(std::move(connected).error());
+    }
   }
   auto pace = tick(*projector);
+  count_failures(*projector);
   if (!pace && projector->connection().is_broken()) {
+    publish_socket(-1);
     projector.reset();
     const std::lock_guard lock(mutex_);
     stats_.reconnections += 1;
@@ -138,9 +224,10 @@ void ProjectorLoop::run() {
     backoff = kFirstBackoff;
     if (*pace == Pace::behind) continue;
     interval = *pace == Pace::working ? options_.projector.shortest_interval
-                                      : std::min(interval * 2, options_.projector.interval);
+                                      : std::min(interval * 2, projector->longest_wait());
     wait_for(interval);
   }
+  publish_socket(-1);
 }
 
 }  // namespace kudos::ledger

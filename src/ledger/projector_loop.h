@@ -1,7 +1,8 @@
 // Runs a projector in a thread of its own: ticks, catch-up, reconnection.
 //
 // A tick runs cycles while batches come back full, up to the catch-up limit. While work arrives the next tick follows
-// soon; idle, the interval doubles up to `ProjectorOptions::interval`. A lost connection is opened again with back-off.
+// soon; idle, the interval doubles up to `ProjectorOptions::interval` and each tick is one cheap statement. A lost
+// connection is opened again with back-off.
 //
 // Thread-safety: all members may be called from any thread.
 #pragma once
@@ -25,7 +26,11 @@ struct ProjectorStats {
   std::int64_t events = 0;
   std::int64_t postings = 0;
   std::int64_t floor_adjustments = 0;
-  std::int64_t failures = 0;  // cycles that were rolled back
+  std::int64_t promoted_users = 0;  // became trusted
+  std::int64_t promotions = 0;      // events that moved escrow
+  std::int64_t failures = 0;        // cycles that were rolled back, and failed attempts to connect
+  FailureCounts failures_by_kind{};
+  std::int64_t stuck_events = 0;  // now: set apart since they can't be folded
   std::int64_t reconnections = 0;
   bool standing_by = false;      // another projector was at work at the last tick
   std::set<Uuid> broken_events;  // their postings don't match their headers; left alone
@@ -38,6 +43,8 @@ struct LoopOptions {
   ProjectorOptions projector;
   // Told about failures and recoveries, one line each; called from the loop's thread. May be empty.
   std::function<void(const std::string&)> log;
+  // How long `stop` waits for the cycle under way before it cuts the connection.
+  std::chrono::milliseconds stop_patience{5000};
 };
 
 class ProjectorLoop {
@@ -46,7 +53,8 @@ class ProjectorLoop {
   ~ProjectorLoop();  // stops
 
   void start();  // no effect when it runs
-  // Finishes the cycle under way, then ends. No effect when it doesn't run.
+  // Finishes the cycle under way, then ends. When that takes longer than `stop_patience` (the server hangs, the network
+  // is gone), the connection is cut: the server rolls the cycle back. No effect when it doesn't run.
   void stop();
   // Something was committed: tick now.
   void wake();
@@ -56,10 +64,17 @@ class ProjectorLoop {
   void run();
   enum class Pace { idle, working, behind };
   Result<Pace> tick(Projector& projector);
+  Result<Pace> run_cycles(Projector& projector);
+  Status promote(Projector& projector, const CycleReport& last);
+  Status connect(std::optional<Projector>& projector);
   Result<Pace> connect_and_tick(std::optional<Projector>& projector);
   void note_failure(const Error& error);
   void note_success();
   void note_broken(const std::vector<Uuid>& events);
+  void note_stuck(const std::vector<store::StuckEvent>& events);
+  void count_failures(Projector& projector);
+  void publish_socket(int socket);
+  void cut_connection();
   void say(const std::string& line) const;
   // A wake ends it early, unless it is deaf: back-off after a failure.
   void wait_for(std::chrono::milliseconds limit, bool deaf = false);
@@ -70,7 +85,11 @@ class ProjectorLoop {
   std::atomic<bool> stopping_{false};
   mutable std::mutex mutex_;
   std::condition_variable wakeup_;
+  std::condition_variable ended_;
+  bool running_ = false;
+  int socket_ = -1;  // a duplicate of the connection's, for `stop`
   bool woken_ = false;
+  bool idle_ = false;  // the last tick found nothing: look before the next cycle
   ProjectorStats stats_;
 };
 

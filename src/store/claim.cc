@@ -11,24 +11,36 @@ namespace {
 constexpr db::Statement kLockApplier{"lock_applier", R"(
 SELECT @schema@.kudos_require(pg_try_advisory_xact_lock($1::bigint), 'applier_busy', 'another projector is at work'))"};
 constexpr db::Statement kLockGate{"projector_lock_gate", "SELECT pg_advisory_xact_lock_shared($1::bigint)"};
-constexpr db::Statement kForgetMap{"forget_map", R"(
-UPDATE @schema@.kudos_ledger_applier_state SET frontier = NULL, gaps = '{}', young_gaps = '{}', gaps_horizon = '0')"};
-constexpr db::Statement kReadState{"read_state", R"(
-SELECT c.mode::text, clock_timestamp(), s.frontier, s.gaps::text, s.young_gaps::text, s.gaps_horizon::text,
-       f.id, f.digest
-FROM @schema@.kudos_ledger_control c CROSS JOIN @schema@.kudos_ledger_applier_state s
-LEFT JOIN LATERAL (SELECT id, digest FROM @schema@.kudos_folds ORDER BY id DESC LIMIT 1) f ON true)"};
+constexpr db::Statement kReadHead{"read_head", R"(
+SELECT c.mode::text, clock_timestamp(), f.id, f.digest, f.frontier, f.gaps::text, f.young_gaps::text,
+       f.gaps_horizon::text
+FROM @schema@.kudos_ledger_control c
+LEFT JOIN LATERAL (SELECT * FROM @schema@.kudos_folds ORDER BY id DESC LIMIT 1) f ON true)"};
+// Unapplied events that the map doesn't cover: none, unless somebody meddled with the journal or the sequence.
+constexpr db::Statement kFindStrays{"find_strays", R"(
+SELECT ARRAY(SELECT seq FROM @schema@.kudos_events
+             WHERE fold_id IS NULL AND seq <= $1::bigint AND NOT seq <@ $2::int8multirange
+             ORDER BY seq LIMIT $3::integer)::text)"};
 // What waits in the gaps, and below which transaction id everything had ended when this was read.
 constexpr db::Statement kLookIntoGaps{"look_into_gaps", R"(
 SELECT pg_snapshot_xmin(pg_current_snapshot())::text,
        ARRAY(SELECT e.seq
-             FROM @schema@.kudos_ledger_applier_state s CROSS JOIN LATERAL unnest(s.gaps + s.young_gaps) AS gap
-             CROSS JOIN LATERAL (
+             FROM unnest($2::int8multirange) AS gap CROSS JOIN LATERAL (
                  SELECT seq FROM @schema@.kudos_events
                  WHERE fold_id IS NULL AND seq >= lower(gap) AND seq < upper(gap) ORDER BY seq LIMIT $1::integer) e
              ORDER BY e.seq LIMIT $1::integer)::text)"};
 constexpr db::Statement kEnsureState{
     "ensure_state", "INSERT INTO @schema@.kudos_ledger_applier_state DEFAULT VALUES ON CONFLICT DO NOTHING"};
+// Another fold than the known one means that the known map is out of date.
+constexpr db::Statement kHasWork{"has_work", R"(
+WITH beat AS (UPDATE @schema@.kudos_ledger_applier_state SET applied_at = clock_timestamp() WHERE $5::boolean)
+SELECT coalesce((SELECT max(id) FROM @schema@.kudos_folds), 0) <> $1::bigint
+    OR EXISTS (SELECT FROM @schema@.kudos_events
+               WHERE fold_id IS NULL AND seq > $2::bigint AND NOT seq <@ $4::int8multirange)
+    OR EXISTS (SELECT FROM unnest($3::int8multirange) AS gap CROSS JOIN LATERAL (
+                   SELECT FROM @schema@.kudos_events
+                   WHERE fold_id IS NULL AND seq >= lower(gap) AND seq < upper(gap) LIMIT 1) e))"};
+constexpr std::int32_t kMostStrays = 10'000;
 #define KUDOS_EVENT_COLUMNS                                                                          \
   "e.seq, e.event_id, e.created, e.job_id, e.wp_type, e.request_digest, e.metadata_hash, e.inline, " \
   "e.posting_count::integer "
@@ -36,21 +48,18 @@ constexpr db::Statement kClaimInGaps{"claim_in_gaps", "SELECT " KUDOS_EVENT_COLU
 FROM @schema@.kudos_events e
 WHERE e.fold_id IS NULL AND e.seq = ANY (ARRAY(
     SELECT p.seq
-    FROM @schema@.kudos_ledger_applier_state s
-    CROSS JOIN LATERAL unnest((s.gaps + s.young_gaps) - $2::int8multirange) AS gap
-    CROSS JOIN LATERAL (
+    FROM unnest($2::int8multirange) AS gap CROSS JOIN LATERAL (
         SELECT seq FROM @schema@.kudos_events
         WHERE fold_id IS NULL AND seq >= lower(gap) AND seq < upper(gap) ORDER BY seq LIMIT $1::integer) p
     ORDER BY p.seq LIMIT $1::integer))
 ORDER BY e.seq FOR NO KEY UPDATE OF e SKIP LOCKED)"};
-// Looks at $1 headers, takes those that begin within the first $2 postings.
+// Looks at $1 headers behind frontier $3, takes those that begin within the first $2 postings.
 #define KUDOS_AHEAD \
   R"(
     SELECT seq
     FROM (SELECT seq, sum(posting_count) OVER (ORDER BY seq) - posting_count AS before
           FROM (SELECT seq, posting_count FROM @schema@.kudos_events
-                WHERE fold_id IS NULL
-                  AND seq > coalesce((SELECT frontier FROM @schema@.kudos_ledger_applier_state), 0)
+                WHERE fold_id IS NULL AND seq > $3::bigint AND NOT seq <@ $4::int8multirange
                 ORDER BY seq LIMIT $1::integer) ahead) counted
     WHERE before < $2::integer)"
 // How far the claim behind the frontier looks, locked headers included.
@@ -76,17 +85,19 @@ std::optional<Digest> read_digest(const db::Rows& rows, int row, int column) {
   return digest;
 }
 
-Status read_state(const db::Rows& rows, Claim& claim) {
+// Also the journal's map; without one every event is behind its frontier.
+Status read_head(const db::Rows& rows, Claim& claim) {
   if (rows.size() != 1)
-    return fail(ErrorCode::database_error, "the ledger's control rows are gone", "Restore them from a backup.");
+    return fail(ErrorCode::database_error, "the ledger's control row is gone", "Restore it from a backup.");
   claim.mode = rows.text(0, 0) == "ledger" ? Mode::ledger : Mode::shadow;
   claim.now = rows.timestamp(0, 1);
-  claim.map.frontier = rows.is_null(0, 2) ? 0 : rows.int64(0, 2);
-  KUDOS_ASSIGN(claim.map.gaps, SeqSet::parse(rows.text(0, 3)));
-  KUDOS_ASSIGN(claim.map.young_gaps, SeqSet::parse(rows.text(0, 4)));
-  claim.map.horizon = number_of<std::uint64_t>(rows.text(0, 5));
-  if (rows.is_null(0, 6)) return {};
-  claim.head = {{rows.int64(0, 6)}, read_digest(rows, 0, 7).value_or(Digest{})};
+  if (rows.is_null(0, 2)) return {};
+  claim.head = {{rows.int64(0, 2)}, read_digest(rows, 0, 3).value_or(Digest{})};
+  if (rows.is_null(0, 4)) return {};
+  claim.map.frontier = rows.int64(0, 4);
+  KUDOS_ASSIGN(claim.map.gaps, SeqSet::parse(rows.text(0, 5)));
+  KUDOS_ASSIGN(claim.map.young_gaps, SeqSet::parse(rows.text(0, 6)));
+  claim.map.horizon = number_of<std::uint64_t>(rows.text(0, 7));
   return {};
 }
 
@@ -117,19 +128,68 @@ std::vector<EventSeq> read_seq_array(std::string_view text) {
   return seqs;
 }
 
-// Keeps at most `limit` postings, at least one event; what is cut off stays unapplied.
-void trim(Claim& claim, std::int32_t limit) {
+void queue_claim(db::Connection& connection, const WorkMap& map, const ClaimLimits& limits) {
+  const SeqSet to_try = limits.only ? SeqSet::of(std::span(&*limits.only, 1)) : map.all_gaps() - limits.resting;
+  const auto ahead = [&] {
+    return db::Params()
+        .add(limits.events)
+        .add(limits.postings)
+        .add(limits.only ? std::numeric_limits<std::int64_t>::max() : map.frontier)
+        .add_text_format(limits.resting.to_string());
+  };
+  connection.queue(kLookIntoGaps, db::Params().add(limits.events + 1).add_text_format(map.all_gaps().to_string()));
+  connection.queue(kClaimInGaps, db::Params().add(limits.events).add_text_format(to_try.to_string()));
+  connection.queue(kLookAhead, ahead());
+  connection.queue(kClaimBehindFrontier, ahead());
+  connection.queue(kSnapshotXmax);
+}
+
+// Keeps what the limits allow, at least one event; what is cut off stays unapplied.
+void trim(Claim& claim, const ClaimLimits& limits) {
   std::int64_t postings = 0;
   std::size_t kept = 0;
-  while (kept < claim.events.size() && (kept == 0 || postings + claim.counts[kept] <= limit))
-    postings += claim.counts[kept++];
+  const auto fits = [&] {
+    return postings + claim.counts[kept] <= limits.postings && static_cast<std::int32_t>(kept) < limits.at_most;
+  };
+  while (kept < claim.events.size() && (kept == 0 || fits())) postings += claim.counts[kept++];
   // A batch that is just full says nothing of what is behind it.
-  claim.more |= kept < claim.events.size() || postings >= limit;
+  claim.more |= kept < claim.events.size() || postings >= limits.postings;
   // What is cut off behind the frontier stays behind it.
   if (kept < claim.events.size() && claim.events[kept].seq.value > claim.map.frontier)
     claim.highest_seen = std::min(claim.highest_seen, claim.events[kept].seq.value - 1);
   claim.events.resize(kept);
   claim.counts.resize(kept);
+}
+
+// Reads what `queue_claim` asked for.
+void read_claim(std::span<const db::Rows> results, const ClaimLimits& limits, Claim& claim) {
+  claim.snapshot_xmin = number_of<std::uint64_t>(results[0].text(0, 0));
+  const auto waiting = read_seq_array(results[0].text(0, 1));
+  claim.pending_in_gaps = SeqSet::of(waiting);
+  claim.gaps_cut_short = static_cast<std::int32_t>(waiting.size()) > limits.events;
+  read_events(results[1], claim);
+  claim.held = limits.only ? SeqSet() : claim.pending_in_gaps - limits.resting - seqs_of(claim.events);
+  claim.highest_seen = results[2].int64(0, 1);
+  claim.more = results[1].size() >= limits.events || results[2].int32(0, 0) >= limits.events;
+  read_events(results[3], claim);
+  if (!claim.events.empty()) claim.highest_seen = std::max(claim.highest_seen, claim.events.back().seq.value);
+  trim(claim, limits);
+  claim.snapshot_xmax = number_of<std::uint64_t>(results[4].text(0, 0));
+}
+
+// Adds what the map should cover and doesn't. With too much of it, the map is worth nothing: look everywhere.
+Status add_strays(db::Connection& connection, WorkMap& map) {
+  if (map.frontier == 0) return {};
+  KUDOS_ASSIGN(const auto rows,
+               connection.execute(
+                   kFindStrays,
+                   db::Params().add(map.frontier).add_text_format(map.all_gaps().to_string()).add(kMostStrays + 1)));
+  const auto strays = read_seq_array(rows.text(0, 0));
+  if (static_cast<std::int32_t>(strays.size()) > kMostStrays)
+    map = {};
+  else
+    map.gaps = map.gaps | SeqSet::of(strays);
+  return {};
 }
 
 }  // namespace
@@ -149,30 +209,33 @@ Result<Claim> begin_and_claim(db::Connection& connection, const LockKeys& keys, 
   connection.queue(db::kBegin);
   connection.queue(kLockApplier, db::Params().add(keys.applier));
   connection.queue(kLockGate, db::Params().add(keys.mode_gate));
-  if (limits.forget_map) connection.queue(kForgetMap);
-  connection.queue(kReadState);
-  connection.queue(kLookIntoGaps, db::Params().add(limits.events + 1));
-  connection.queue(kClaimInGaps, db::Params().add(limits.events).add_text_format(limits.resting.to_string()));
-  connection.queue(kLookAhead, db::Params().add(limits.events).add(limits.postings));
-  connection.queue(kClaimBehindFrontier, db::Params().add(limits.events).add(limits.postings));
-  connection.queue(kSnapshotXmax);
-  KUDOS_ASSIGN(const auto all_results, connection.flush());
-  const auto results = std::span(all_results).subspan(limits.forget_map ? 4 : 3);
+  connection.queue(kReadHead);
+  if (limits.known) queue_claim(connection, limits.known->map, limits);
+  KUDOS_ASSIGN(const auto results, connection.flush());
   Claim claim;
-  KUDOS_TRY(read_state(results[0], claim));
-  claim.snapshot_xmin = number_of<std::uint64_t>(results[1].text(0, 0));
-  const auto waiting = read_seq_array(results[1].text(0, 1));
-  claim.pending_in_gaps = SeqSet::of(waiting);
-  claim.gaps_cut_short = static_cast<std::int32_t>(waiting.size()) > limits.events;
-  read_events(results[2], claim);
-  claim.held = claim.pending_in_gaps - limits.resting - seqs_of(claim.events);
-  claim.highest_seen = results[3].int64(0, 1);
-  claim.more = results[2].size() >= limits.events || results[3].int32(0, 0) >= limits.events;
-  read_events(results[4], claim);
-  if (!claim.events.empty()) claim.highest_seen = std::max(claim.highest_seen, claim.events.back().seq.value);
-  trim(claim, limits.postings);
-  claim.snapshot_xmax = number_of<std::uint64_t>(results[5].text(0, 0));
+  KUDOS_TRY(read_head(results[3], claim));
+  if (limits.known && limits.known->fold == claim.head.fold) {
+    claim.map = limits.known->map;
+    read_claim(std::span(results).subspan(4), limits, claim);
+    return claim;
+  }
+  // Another projector has folded meanwhile, or this is the first cycle: the journal knows better. Nobody can fold now.
+  KUDOS_TRY(add_strays(connection, claim.map));
+  queue_claim(connection, claim.map, limits);
+  KUDOS_ASSIGN(const auto again, connection.flush());
+  read_claim(again, limits, claim);
   return claim;
+}
+
+Result<bool> has_work(db::Connection& connection, const KnownMap& known, const SeqSet& resting, bool beat) {
+  KUDOS_ASSIGN(const auto rows,
+               connection.execute(kHasWork, db::Params()
+                                                .add(known.fold)
+                                                .add(known.map.frontier)
+                                                .add_text_format((known.map.all_gaps() - resting).to_string())
+                                                .add_text_format(resting.to_string())
+                                                .add(beat)));
+  return rows.boolean(0, 0);
 }
 
 }  // namespace kudos::store

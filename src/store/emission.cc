@@ -46,7 +46,7 @@ constexpr db::Statement kReadNow{
 #define KUDOS_PROMISED \
   R"(
 WITH map AS MATERIALIZED (
-    SELECT coalesce(frontier, 0) AS frontier, gaps + young_gaps AS gaps FROM @schema@.kudos_ledger_applier_state
+    SELECT frontier, gaps FROM @schema@.kudos_work_map
 ), queued AS MATERIALIZED (
     SELECT q.user_id, q.hold_id, -q.amount AS amount
     FROM unnest($1::integer[]) AS payer(id) CROSS JOIN LATERAL (

@@ -9,20 +9,25 @@ namespace {
   R"(
     SELECT e.seq, e.created, e.posting_count
     FROM @schema@.kudos_events e
-    WHERE e.fold_id IS NULL AND e.seq > coalesce((SELECT frontier FROM @schema@.kudos_ledger_applier_state), 0)
+    WHERE e.fold_id IS NULL AND e.seq > (SELECT frontier FROM @schema@.kudos_work_map)
     UNION ALL
     SELECT e.seq, e.created, e.posting_count
-    FROM @schema@.kudos_ledger_applier_state s CROSS JOIN LATERAL unnest(s.gaps + s.young_gaps) AS gap
+    FROM @schema@.kudos_work_map m CROSS JOIN LATERAL unnest(m.gaps) AS gap
     JOIN @schema@.kudos_events e ON e.fold_id IS NULL AND e.seq >= lower(gap) AND e.seq < upper(gap))"
 
 constexpr db::Statement kHealth{"health", "WITH pending AS (" KUDOS_PENDING_EVENTS R"(),
 currency AS (
     SELECT count(*) AS rows FROM pending JOIN @schema@.kudos_postings p ON p.event_seq = pending.seq)
 SELECT c.mode::text, q.events, q.rows, currency.rows, q.oldest_micros,
-       (extract(epoch FROM clock_timestamp() - s.applied_at) * 1000000)::bigint,
+       (extract(epoch FROM clock_timestamp() - greatest(s.applied_at, f.folded_at)) * 1000000)::bigint,
        (SELECT count(*) FROM @schema@.kudos_events WHERE quarantine_reason IS NOT NULL),
-       coalesce((SELECT max(id) FROM @schema@.kudos_folds), 0)
-FROM @schema@.kudos_ledger_control c, @schema@.kudos_ledger_applier_state s, currency,
+       coalesce(f.id, 0),
+       (SELECT count(*) FROM @schema@.kudos_stuck_events k JOIN @schema@.kudos_events e ON e.seq = k.event_seq
+        WHERE e.fold_id IS NULL)
+FROM @schema@.kudos_ledger_control c
+LEFT JOIN @schema@.kudos_ledger_applier_state s ON true
+LEFT JOIN LATERAL (SELECT id, folded_at FROM @schema@.kudos_folds ORDER BY id DESC LIMIT 1) f ON true,
+     currency,
      (SELECT count(*) AS events, coalesce(sum(posting_count), 0)::bigint AS rows,
              (extract(epoch FROM clock_timestamp() - min(created)) * 1000000)::bigint AS oldest_micros
       FROM pending) q)"};
@@ -51,6 +56,7 @@ Result<Health> read_health(db::Connection& connection) {
   health.heartbeat_seconds = seconds(rows, 5);
   health.quarantined_events = rows.int64(0, 6);
   health.last_fold = rows.int64(0, 7);
+  health.stuck_events = rows.int64(0, 8);
   KUDOS_ASSIGN(health.holds, read_hold_health(connection));
   return health;
 }

@@ -21,6 +21,7 @@ struct Health {
   std::optional<double> oldest_pending_seconds;
   std::optional<double> heartbeat_seconds;  // nothing: no projector has ever run
   std::int64_t quarantined_events = 0;
+  std::int64_t stuck_events = 0;  // pending, and can't be folded although others can
   std::int64_t last_fold = 0;
   HoldHealth holds;
 };

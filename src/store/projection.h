@@ -7,6 +7,8 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <unordered_set>
@@ -31,15 +33,22 @@ struct JournalHead {
 // Where events stand, as a set.
 SeqSet seqs_of(std::span<const Event> events);
 
-// Makes the state row again if it was lost; without it the projector looks everywhere.
+// Makes the state row, which holds the heartbeat, again if it was lost.
 Status ensure_state(db::Connection& connection);
+
+// Where work can be, as the projector knows it while `fold` is the last of the journal. It may be newer than what that
+// fold published: cycles that fold nothing learn too, and nothing is written for it (decision 0006).
+struct KnownMap {
+  FoldId fold;
+  WorkMap map;
+};
 
 // What the first round trip of a cycle learns.
 struct Claim {
   Mode mode = Mode::ledger;
   Timestamp now;  // the database's clock
   JournalHead head;
-  WorkMap map;
+  WorkMap map;                       // what the claim went by
   std::vector<Event> events;         // locked; headers only until `load_postings`; in sequence order
   std::vector<std::int32_t> counts;  // postings of each, as its header says
   std::int64_t highest_seen = 0;     // how far behind the frontier was looked; what wasn't claimed becomes a gap
@@ -52,10 +61,13 @@ struct Claim {
 };
 
 struct ClaimLimits {
-  bool forget_map = false;       // look everywhere: on a projector's first cycle, when the map is in doubt
-  SeqSet resting;                // in the gaps, but tried a moment ago in vain: not tried now
+  // Nothing: take the journal's map, after a look at everything below its frontier for events that it doesn't cover.
+  std::optional<KnownMap> known;
+  SeqSet resting;                // tried a moment ago in vain: not tried now
+  std::optional<EventSeq> only;  // just this one, wherever it is
   std::int32_t postings = 1000;  // at most, but at least one event
   std::int32_t events = 200;     // how many headers to look at; an estimate of what fits `postings`
+  std::int32_t at_most = std::numeric_limits<std::int32_t>::max();  // events
 };
 
 // Begins a transaction, takes the applier lock and the mode gate, and claims. Fails with applier_busy when another
@@ -93,17 +105,23 @@ struct JournalRow {
   SeqSet seqs;
   Digest digest{};
   Digest previous{};
+  WorkMap map;                    // after the fold
+  std::vector<EventSeq> unstuck;  // among `seqs`: had been set aside as stuck
 };
 
 // Draws sequence numbers for the events that the fold itself makes.
 Result<std::vector<EventSeq>> draw_seqs(db::Connection& connection, std::int32_t count);
 
-// Writes the outcome, the applied marks, the journal row and the state, and commits: one round trip. `outcome`'s floor
-// adjustments have their sequence numbers.
+// Writes the outcome, the applied marks and the journal row, and commits: one round trip. The journal row is the
+// heartbeat too. `outcome`'s floor adjustments have their sequence numbers.
 Status write_and_commit(db::Connection& connection, const EnumTypes& types, const FoldOutcome& outcome,
-                        std::span<const Event> folded, const JournalRow& row, const WorkMap& map);
+                        std::span<const Event> folded, const JournalRow& row);
 
-// Nothing to fold: beats the heart, stores the map, commits.
-Status beat_and_commit(db::Connection& connection, const WorkMap& map);
+// Nothing to fold: commits, with a heartbeat if `beat`.
+Status commit_idle(db::Connection& connection, bool beat);
+
+// The idle tick, one statement without a transaction of its own or a lock: whether there is anything to claim or to
+// learn; with a heartbeat if `beat`.
+Result<bool> has_work(db::Connection& connection, const KnownMap& known, const SeqSet& resting, bool beat);
 
 }  // namespace kudos::store

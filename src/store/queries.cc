@@ -18,9 +18,9 @@ queued AS (
            coalesce(sum(p.amount) FILTER (WHERE p.escrow), 0) AS escrow
     FROM the_user u JOIN @schema@.kudos_postings p ON p.user_id = u.id
     JOIN @schema@.kudos_events e ON e.seq = p.event_seq
-    LEFT JOIN @schema@.kudos_ledger_applier_state s ON true
+    CROSS JOIN @schema@.kudos_work_map m
     WHERE u.account_class <> 'system' AND e.fold_id IS NULL AND NOT e.inline
-      AND (p.event_seq > coalesce(s.frontier, 0) OR p.event_seq <@ (s.gaps + s.young_gaps) OR s.frontier IS NULL))
+      AND (p.event_seq > m.frontier OR p.event_seq <@ m.gaps))
 SELECT u.id, u.external_id, u.account_class, coalesce(u.floor_override, u.floor), u.floor_override IS NOT NULL,
        u.trusted, u.deleted_at IS NOT NULL,
        CASE WHEN u.account_class = 'system'

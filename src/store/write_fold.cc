@@ -3,6 +3,7 @@
 #include "store/event_writer.h"
 #include "store/holds.h"
 #include "store/projection.h"
+#include "store/stuck_events.h"
 
 namespace kudos::store {
 namespace {
@@ -46,13 +47,10 @@ FROM unnest($2::bigint[], $3::@schema@.kudos_quarantine_reason[]) AS x(seq, reas
 constexpr db::Statement kWriteJournal{"write_journal", R"(
 INSERT INTO @schema@.kudos_folds
     (id, folded_at, events, postings, stat_postings, inline_events, quarantined_events, floor_adjustments, seqs, digest,
-     previous_digest)
+     previous_digest, frontier, gaps, young_gaps, gaps_horizon)
 VALUES ($1::bigint, $2::timestamptz, $3::integer, $4::integer, $5::integer, $6::integer, $7::integer, $8::integer,
-        $9::int8multirange, $10::bytea, $11::bytea))"};
-constexpr db::Statement kWriteState{"write_state", R"(
-UPDATE @schema@.kudos_ledger_applier_state
-SET applied_at = clock_timestamp(), frontier = $1::bigint, gaps = $2::int8multirange, young_gaps = $3::int8multirange,
-    gaps_horizon = $4::xid8)"};
+        $9::int8multirange, $10::bytea, $11::bytea, $12::bigint, $13::int8multirange, $14::int8multirange, $15::xid8))"};
+constexpr db::Statement kBeat{"beat", "UPDATE @schema@.kudos_ledger_applier_state SET applied_at = clock_timestamp()"};
 
 // An adjustment whose id was taken would be left out by the insert: then the whole cycle must fail.
 constexpr db::Statement kRequireAdjustments{"require_adjustments", R"(
@@ -155,14 +153,6 @@ void queue_floor_adjustments(db::Connection& connection, const EnumTypes& types,
   connection.queue(kRequireAdjustments, db::Params().add(fold).add(seqs.size()).add(seqs));
 }
 
-void queue_state(db::Connection& connection, const WorkMap& map) {
-  connection.queue(kWriteState, db::Params()
-                                    .add(map.frontier)
-                                    .add_text_format(map.gaps.to_string())
-                                    .add_text_format(map.young_gaps.to_string())
-                                    .add_text_format(std::to_string(map.horizon)));
-}
-
 void queue_journal(db::Connection& connection, const JournalRow& row) {
   connection.queue(kWriteJournal, db::Params()
                                       .add(row.fold)
@@ -175,7 +165,11 @@ void queue_journal(db::Connection& connection, const JournalRow& row) {
                                       .add(row.floor_adjustments)
                                       .add_text_format(row.seqs.to_string())
                                       .add(bytes_of(row.digest))
-                                      .add(bytes_of(row.previous)));
+                                      .add(bytes_of(row.previous))
+                                      .add(row.map.frontier)
+                                      .add_text_format(row.map.gaps.to_string())
+                                      .add_text_format(row.map.young_gaps.to_string())
+                                      .add_text_format(std::to_string(row.map.horizon)));
 }
 
 }  // namespace
@@ -189,7 +183,7 @@ Result<std::vector<EventSeq>> draw_seqs(db::Connection& connection, std::int32_t
 }
 
 Status write_and_commit(db::Connection& connection, const EnumTypes& types, const FoldOutcome& outcome,
-                        std::span<const Event> folded, const JournalRow& row, const WorkMap& map) {
+                        std::span<const Event> folded, const JournalRow& row) {
   queue_users(connection, outcome);
   queue_user_counters(connection, outcome);
   queue_folded_holds(connection, outcome.holds);
@@ -199,15 +193,15 @@ Status write_and_commit(db::Connection& connection, const EnumTypes& types, cons
   queue_production(connection, kAddToTeams, outcome.teams);
   queue_floor_adjustments(connection, types, outcome, row.fold);
   queue_marks(connection, types, outcome, folded, row);
+  queue_unstick(connection, row.unstuck);
   queue_journal(connection, row);
-  queue_state(connection, map);
   connection.queue(db::kCommit);
   KUDOS_TRY(connection.flush());
   return {};
 }
 
-Status beat_and_commit(db::Connection& connection, const WorkMap& map) {
-  queue_state(connection, map);
+Status commit_idle(db::Connection& connection, bool beat) {
+  if (beat) connection.queue(kBeat);
   connection.queue(db::kCommit);
   KUDOS_TRY(connection.flush());
   return {};

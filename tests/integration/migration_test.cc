@@ -5,6 +5,10 @@
 #include "ledger_test.h"
 #include "store/control.h"
 
+namespace kudos::sql {
+extern const std::vector<db::SqlFile> migrations;
+}
+
 namespace kudos::testing {
 namespace {
 
@@ -70,6 +74,30 @@ INSERT INTO user_stats (user_id, action, value) VALUES (1, 'accumulated', 3), (1
   EXPECT_EQ(ask("SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'old.users'::regclass AND "
                 "attname = 'kudos'"),
             "numeric(30,2)");
+}
+
+// 0004 takes the map of unapplied work over from the state row: an event in a gap is still found where the map says.
+TEST_F(MigrationTest, TheMapOfUnappliedWorkMovesIntoTheJournal) {
+  auto connection = open_schema("moving");
+  const db::SqlFiles first{std::span(sql::migrations).first(1), {}};
+  must(db::migrate(connection, first, store::lock_keys("moving").migration));
+  server().run(R"(
+SET search_path TO moving;
+INSERT INTO kudos_folds (id, folded_at, events, postings, stat_postings, inline_events, quarantined_events,
+                         floor_adjustments, seqs, digest, previous_digest)
+    SELECT id, now(), 1, 1, 1, 0, 0, 0, '{}', sha256(''), sha256('') FROM generate_series(1, 2) id;
+UPDATE kudos_ledger_applier_state SET frontier = 9, gaps = '{[2,4)}', young_gaps = '{[6,7)}', gaps_horizon = '77')");
+  must(ledger::migrate(connection));
+  EXPECT_EQ(ask("SELECT frontier || ' ' || gaps FROM moving.kudos_work_map"), "9 {[2,4),[6,7)}");
+  EXPECT_EQ(ask("SELECT gaps_horizon || ' ' || young_gaps FROM moving.kudos_folds WHERE id = 2"), "77 {[6,7)}");
+  EXPECT_EQ(ask("SELECT frontier IS NULL FROM moving.kudos_folds WHERE id = 1"), "t");
+  EXPECT_EQ(ask("SELECT tgenabled FROM pg_trigger WHERE tgrelid = 'moving.kudos_folds'::regclass AND tgname = "
+                "'kudos_folds_are_fixed'"),
+            "O");
+}
+
+TEST_F(MigrationTest, BeforeTheFirstFoldTheMapSaysEverywhere) {
+  EXPECT_EQ(ask("SELECT count(*) || ' ' || max(frontier) || ' ' || max(gaps::text) FROM kudos_work_map"), "1 0 {}");
 }
 
 TEST_F(MigrationTest, WhatWouldBeRoundedIsRefusedByName) {

@@ -108,6 +108,59 @@ TEST_F(ProjectorProcessTest, KilledAtRandomUnderLoadItLosesNothing) {
             "t");
 }
 
+// The process is stopped in the middle of a cycle, holding the lock: as good as a half-open connection. The server ends
+// its session 5 s after its last statement; another projector goes on, and the stopped one finds its way back.
+TEST_F(ProjectorProcessTest, StoppedInMidCycleItLosesItsLockToAnother) {
+  make_user("alice");
+  emit_and_commit(top_up("alice", 1));
+  const std::string definition = ask("SELECT pg_get_functiondef('kudos_require'::regproc)");
+  server().run(
+      "CREATE OR REPLACE FUNCTION kudos_require(holds boolean, name text, message text) RETURNS boolean LANGUAGE "
+      "plpgsql AS $$ BEGIN PERFORM pg_sleep(1); RETURN true; END $$");
+  auto process = start_projector();
+  wait_until([] { return ask("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'") == "1"; });
+  process.signal(SIGSTOP);
+  const auto stopped = std::chrono::steady_clock::now();
+  server().run(definition);
+  auto other = projector();
+  EXPECT_EQ(other.run_once().error().code, ErrorCode::applier_busy);
+  std::int32_t folded = 0;
+  wait_until([&] {
+    const auto report = other.run_once();
+    if (report) folded += report->events;
+    return report.has_value();
+  });
+  EXPECT_EQ(folded, 1);
+  EXPECT_LT(std::chrono::steady_clock::now() - stopped, std::chrono::seconds(9));
+  process.signal(SIGCONT);
+  emit_and_commit(top_up("alice", 2));
+  wait_until([] { return pending() == "0"; });
+  EXPECT_EQ(balance("alice"), "3.00");
+  process.signal(SIGTERM);
+  const auto exit = process.wait(std::chrono::seconds(15));
+  ASSERT_TRUE(exit.has_value());
+  EXPECT_TRUE(exit->ok()) << exit->to_string();
+}
+
+// Its backend hangs (a host's trigger sleeps): SIGTERM ends it all the same.
+TEST_F(ProjectorProcessTest, StopsOnSigtermWhileItsBackendHangs) {
+  make_user("alice");
+  server().run(
+      "CREATE FUNCTION hang() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(25); RETURN NEW; END $$; "
+      "CREATE TRIGGER hang BEFORE UPDATE ON users FOR EACH ROW EXECUTE FUNCTION hang()");
+  emit_and_commit(top_up("alice", 1));
+  auto process = start_projector();
+  wait_until([] { return ask("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'") == "1"; });
+  process.signal(SIGTERM);
+  const auto exit = process.wait(std::chrono::seconds(10));
+  ASSERT_TRUE(exit.has_value());
+  EXPECT_TRUE(exit->ok()) << exit->to_string();
+  server().run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep'");
+  wait_until(nobody_projects);
+  server().run("DROP TRIGGER hang ON users");
+  EXPECT_EQ(fold_all(), 1);
+}
+
 TEST_F(ProjectorProcessTest, StopsCleanlyOnSigterm) {
   make_user("alice");
   auto process = start_projector();
