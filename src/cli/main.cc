@@ -41,7 +41,7 @@ void add_commands(CLI::App& app, const kudos::cli::Globals& globals, kudos::cli:
   using namespace kudos::cli;
   for (const auto add : {add_up, add_migrate, add_projector, add_status, add_drain, add_mode, add_user, add_worker,
                          add_team, add_balance, add_top, add_changes, add_charge, add_settle, add_uptime, add_grant,
-                         add_event, add_import, add_replay})
+                         add_event, add_quarantine, add_import, add_replay})
     add(app, globals, run);
   mention_global_options(app);
   app.footer(kFooter);  // after them: a command made later would inherit it
