@@ -1,4 +1,6 @@
 // quarantine list, show, accept, repair: what operators do with statistics that were set aside.
+#include "ledger/quarantine.h"
+
 #include <pwd.h>
 #include <unistd.h>
 
@@ -11,7 +13,6 @@
 #include "cli/event_view.h"
 #include "cli/issue_command.h"
 #include "cli/quarantine_view.h"
-#include "ledger/quarantine.h"
 
 namespace kudos::cli {
 namespace {
@@ -120,14 +121,12 @@ Result<int> repair(const Globals& globals, const Options& options) {
   KUDOS_ASSIGN(auto connection, connect(globals));
   KUDOS_ASSIGN(const auto set_aside, store::read_event(connection, id));
   store::EventRow stored;
-  KUDOS_ASSIGN(const auto done, in_transaction(connection, globals, options.dry_run,
-                                               [&](Session& session) -> Result<ledger::Repair> {
-                                                 KUDOS_ASSIGN(auto made, ledger::repair_quarantined(
-                                                                             session, id, options.reviewer));
-                                                 KUDOS_ASSIGN(stored, store::read_event(connection,
-                                                                                        made.receipt.event_id));
-                                                 return made;
-                                               }));
+  KUDOS_ASSIGN(const auto done,
+               in_transaction(connection, globals, options.dry_run, [&](Session& session) -> Result<ledger::Repair> {
+                 KUDOS_ASSIGN(auto made, ledger::repair_quarantined(session, id, options.reviewer));
+                 KUDOS_ASSIGN(stored, store::read_event(connection, made.receipt.event_id));
+                 return made;
+               }));
   show_repair(globals, options, done, set_aside, stored);
   return kDone;
 }

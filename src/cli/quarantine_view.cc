@@ -64,8 +64,8 @@ boost::json::object to_json(const store::QuarantinedEvent& event) {
 }
 
 std::string describe(const store::Review& review) {
-  std::string text = fmt::format("{} by {} at {}", store::label(review.action), printable(review.reviewer),
-                                 review.at.to_string());
+  std::string text =
+      fmt::format("{} by {} at {}", store::label(review.action), printable(review.reviewer), review.at.to_string());
   if (review.repair_event) text += ", event " + review.repair_event->to_string();
   if (!review.note.empty()) text += ": " + printable(review.note);
   return text + "\n";

@@ -76,8 +76,7 @@ class Folding {
   }
 
   void apply_statistic(const Event& event, const StatPosting& statistic) {
-    if (statistic.user && touches_last_active(statistic))
-      touch(*statistic.user, activity_time(event, statistic));
+    if (statistic.user && touches_last_active(statistic)) touch(*statistic.user, activity_time(event, statistic));
     switch (*statistic.target) {
       case Target::user_stat:
         outcome_.user_stats[{*statistic.user, statistic.stat_action}] += statistic.amount;

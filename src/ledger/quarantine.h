@@ -29,8 +29,8 @@ struct Repair {
   Mending mending;  // what it holds, and what could not be mended; of a replay: what would be mended today
 };
 
-// Records that the event's statistics stay out of the counters. Needs a note (invalid_request). Refuses an event that was
-// repaired (already_exists). unknown_event; invalid_request when it wasn't set aside.
+// Records that the event's statistics stay out of the counters. Needs a note (invalid_request). Refuses an event that
+// was repaired (already_exists). unknown_event; invalid_request when it wasn't set aside.
 Result<Acceptance> accept_quarantined(Session& session, const Uuid& event, const Reviewer& reviewer);
 
 // Emits the repair (core/mend.h), queued for the projector, and records who did it. Of two at once one has an effect;

@@ -6,7 +6,7 @@ namespace kudos::store {
 namespace {
 
 // One row a review, one without review for an open event. The counts are probes of the primary key.
-#define KUDOS_QUARANTINED_COLUMNS                                                                              \
+#define KUDOS_QUARANTINED_COLUMNS \
   R"(
 SELECT e.event_id, e.seq, e.created, e.quarantined_at, e.quarantine_reason::text,
        (SELECT count(*) FROM @schema@.kudos_stat_postings s WHERE s.event_seq = e.seq),
@@ -65,9 +65,7 @@ std::vector<QuarantinedEvent> read_events(const db::Rows& rows) {
 
 }  // namespace
 
-std::string_view label(Review::Action action) {
-  return action == Review::Action::repaired ? "repaired" : "accepted";
-}
+std::string_view label(Review::Action action) { return action == Review::Action::repaired ? "repaired" : "accepted"; }
 
 const Review* QuarantinedEvent::find(Review::Action action) const {
   for (const Review& review : reviews)

@@ -248,8 +248,7 @@ TEST_F(QuarantineTest, InShadowModeARepairIsRefusedAndAnAcceptanceIsNot) {
   fold_all();
   server().run("UPDATE kudos_ledger_control SET mode = 'shadow'");
   auto client = begin();
-  EXPECT_EQ(ledger::repair_quarantined(client.session, event, kAlice).error().code,
-            ErrorCode::shadow_mode_unsupported);
+  EXPECT_EQ(ledger::repair_quarantined(client.session, event, kAlice).error().code, ErrorCode::shadow_mode_unsupported);
   must(ledger::accept_quarantined(client.session, event, kAlice));
   commit(client);
 }
@@ -281,6 +280,79 @@ TEST_F(QuarantineTest, ARepairWhoseUserWentAwayIsOpenAgain) {
   fold_all();
   EXPECT_EQ(listed(false), 0u);
   EXPECT_EQ(counter(), "7.00");
+}
+
+TEST_F(QuarantineTest, HealthCountsWhatWasSetAsideAndShowsWhatIsOpenApart) {
+  const Uuid first = insert_raw({good_line(), unknown_line()});
+  insert_raw({good_line("99")});
+  insert_raw({unknown_line()});
+  fold_all();
+  auto connection = server().open();
+  auto health = must(store::read_health(connection));
+  EXPECT_EQ(health.quarantined_events, 3);
+  EXPECT_EQ(health.quarantined_rows, 4);
+  EXPECT_EQ(health.open_quarantined_events, 3);
+  ASSERT_EQ(health.quarantined_by_reason.size(), 2u);
+  EXPECT_EQ(health.quarantined_by_reason[0].reason, "missing_user");
+  EXPECT_EQ(health.quarantined_by_reason[1].events, 2);
+  must(repair(first));
+  health = must(store::read_health(connection));
+  EXPECT_EQ(health.quarantined_rows, 4) << "evidence stays";
+  EXPECT_EQ(health.open_quarantined_events, 2);
+  EXPECT_EQ(health.open_quarantined_rows, 2);
+  EXPECT_EQ(health.quarantined_by_reason[1].open_events, 1);
+  EXPECT_EQ(health.pending_statistics.rows, 1) << "the repair waits";
+  EXPECT_FALSE(health.pending_currency.oldest_seconds.has_value());
+  EXPECT_TRUE(health.pending_statistics.oldest_seconds.has_value());
+}
+
+TEST_F(QuarantineTest, AgesAreThoseOfTheOldestAndTheNewest) {
+  const Uuid old = insert_raw({unknown_line()});
+  fold_all();
+  server().run(
+      "SET session_replication_role = replica; UPDATE kudos_events SET quarantined_at = clock_timestamp() - interval "
+      "'1 hour'");
+  insert_raw({good_line("99")});
+  fold_all();
+  auto connection = server().open();
+  auto health = must(store::read_health(connection));
+  EXPECT_NEAR(health.oldest_quarantined_seconds.value_or(0), 3600, 60);
+  EXPECT_NEAR(health.newest_quarantined_seconds.value_or(-1), 30, 30);
+  EXPECT_NEAR(health.oldest_open_quarantined_seconds.value_or(0), 3600, 60);
+  must(accept(old));
+  health = must(store::read_health(connection));
+  EXPECT_NEAR(health.oldest_quarantined_seconds.value_or(0), 3600, 60);
+  EXPECT_NEAR(health.oldest_open_quarantined_seconds.value_or(-1), 30, 30);
+}
+
+// A big archive is never read: no table of facts is scanned from its start.
+TEST_F(QuarantineTest, HealthDoesNotReadTheArchive) {
+  server().run(R"(
+INSERT INTO kudos_events (event_id, posting_count, fold_id, inline)
+    SELECT gen_random_uuid(), 4, 1, true FROM generate_series(1, 30000);
+INSERT INTO kudos_stat_postings (event_seq, line, entry_type, unit, target, user_id, amount, stat_action, record)
+    SELECT seq, line, 'AWARD', 'kudos', 'user_stat', 1, 1, 'awarded', 'user_kudos' FROM kudos_events, generate_series(3, 4) line;
+INSERT INTO kudos_postings (event_seq, line, entry_type, user_id, amount)
+    SELECT seq, line, 'AWARD', -line, 3 - 2 * line FROM kudos_events, generate_series(1, 2) line)");
+  insert_raw({unknown_line()});
+  fold_all();
+  server().run("VACUUM ANALYZE kudos_events, kudos_postings, kudos_stat_postings");
+  emit_and_commit(top_up("ann", 1));
+  // The counts of the transaction's own scans, by table.
+  static constexpr db::Statement kScans{"scans", R"(
+SELECT string_agg(relname || ' ' || seq_scan || ' ' || (idx_scan > 0), ', ' ORDER BY relname) FROM pg_stat_xact_user_tables
+WHERE relname IN ('kudos_events', 'kudos_postings', 'kudos_stat_postings'))"};
+  auto connection = server().open();
+  must(connection.execute(db::kBegin));
+  const auto health = must(store::read_health(connection));
+  EXPECT_EQ(health.quarantined_events, 1);
+  EXPECT_EQ(health.pending_events, 1);
+  EXPECT_EQ(must(store::count_pending(connection)), 1);
+  EXPECT_EQ(must(connection.execute(kScans)).text(0, 0),
+            "kudos_events 0 true, kudos_postings 0 true, kudos_stat_postings 0 true");
+  must(connection.execute(db::kRollback));
+  fold_all();
+  server().run("SET session_replication_role = replica; DELETE FROM kudos_events WHERE inline");
 }
 
 }  // namespace
