@@ -113,7 +113,7 @@ void show_repair(const Globals& globals, const Options& options, const ledger::R
   }
   if (options.dry_run) print_dry_run_notice();
   if (!repair.receipt.replayed) fmt::print("{}\n", describe_lines(set_aside.event, repair.mending));
-  fmt::print("{}\n", describe(repair.receipt));
+  fmt::print("{}\n", options.dry_run ? describe(stored) : describe(repair.receipt));
 }
 
 Result<int> repair(const Globals& globals, const Options& options) {

@@ -75,7 +75,7 @@ TEST_F(CliQuarantineTest, WhatIsRefused) {
   expect_refused({"quarantine", "show", fine}, "invalid_request");
   expect_refused({"quarantine", "repair", "00000000-0000-0000-0000-000000000000"}, "unknown_event");
   expect_refused({"quarantine", "repair", "nonsense"}, "invalid_request");
-  expect_usage({"quarantine"}, "subcommand");
+  expect_usage({"quarantine"}, "list, show, accept, repair");
 }
 
 TEST_F(CliQuarantineTest, StatusShowsWhatIsOpen) {
@@ -107,7 +107,7 @@ TEST_F(CliQuarantineTest, WorkersAndTeamsAreDeleted) {
   create("del-1");
   const std::string team = create_team("del-t", "ext:del-1");
   const std::string worker = create_worker("del-w", "ext:del-1", {"--team", team});
-  ASSERT_EQ(kudos({"uptime", worker, "5"}).code, 0);
+  ASSERT_EQ(kudos({"settle", "--requester", "ext:del-1", "--worker", worker, "--cost", "5"}).code, 0);
   ASSERT_EQ(kudos({"wait"}).code, 0);
   const Outcome dry = kudos({"worker", "delete", worker, "--dry-run"});
   EXPECT_NE(dry.out.find("(del-w) would be deleted: kudos 5.00"), std::string::npos) << dry.out << dry.err;
