@@ -9,10 +9,9 @@
 CREATE TYPE kudos_review_action AS ENUM ('accepted', 'repaired');
 
 -- What a person decided about an event that was set aside: at most one row of each action. The event's marks stay as
--- they are. A repair names the event that it emitted.
+-- they are. A repair names the event that it emitted. No foreign key, as for postings: events can't go away.
 CREATE TABLE kudos_quarantine_reviews (
-    event_seq bigint NOT NULL
-        CONSTRAINT kudos_quarantine_reviews_event_seq_fkey REFERENCES kudos_events (seq),
+    event_seq bigint NOT NULL,
     reviewed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     repair_event_id uuid,
     action kudos_review_action NOT NULL,
