@@ -1,7 +1,8 @@
 // Making the accounts that commands refer to: users, workers and teams. All functions are idempotent upserts that work
-// inside the caller's transaction and leave existing rows' balances and counters alone.
+// inside the caller's transaction and leave existing rows' balances and counters alone. And deleting workers and teams.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -58,5 +59,20 @@ Status ensure_workers(Session& session, std::span<const NewWorker> workers);
 Result<UserId> create_user(Session& session, const NewUser& user);
 Status create_team(Session& session, const NewTeam& team);
 Status create_worker(Session& session, const NewWorker& worker);
+
+// What a deletion takes away. Facts stay: they name the worker or team as it was.
+struct Deletion {
+  std::string name = {};
+  Total kudos = {}, contributions = {}, fulfilments = {};
+  std::int64_t dependants = 0;      // a worker's counters, which go too; a team's workers, which stay without a team
+  std::int64_t pending_events = 0;  // that wait and will find it gone: they fold all the same, without its part
+};
+
+// Delete a worker or a team, in the caller's READ COMMITTED transaction (not_in_transaction, wrong_isolation_level);
+// unknown_worker, unknown_team. They wait for a fold that is writing the row, and a fold waits for none of them: it
+// takes their events later. A deleted worker's pending events still credit its owner and its team (decision 0003). A
+// plain DELETE is sound too, but doesn't say how many events were waiting.
+Result<Deletion> delete_worker(Session& session, const Uuid& worker);
+Result<Deletion> delete_team(Session& session, const Uuid& team);
 
 }  // namespace kudos

@@ -29,6 +29,7 @@ enum class ErrorCode : std::uint8_t {
   // The calling transaction can't carry it.
   wrong_isolation_level,
   not_in_transaction,
+  in_transaction,
   shadow_mode_unsupported,
   // What it names doesn't exist or doesn't fit.
   unknown_user,

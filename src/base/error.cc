@@ -22,6 +22,7 @@ constexpr std::array kNames = {
     Named{ErrorCode::too_many_postings, "too_many_postings"},
     Named{ErrorCode::wrong_isolation_level, "wrong_isolation_level"},
     Named{ErrorCode::not_in_transaction, "not_in_transaction"},
+    Named{ErrorCode::in_transaction, "in_transaction"},
     Named{ErrorCode::shadow_mode_unsupported, "shadow_mode_unsupported"},
     Named{ErrorCode::unknown_user, "unknown_user"},
     Named{ErrorCode::system_account, "system_account"},

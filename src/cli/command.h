@@ -75,6 +75,8 @@ void add_settle(CLI::App& app, const Globals& globals, Run& run);
 void add_uptime(CLI::App& app, const Globals& globals, Run& run);
 void add_grant(CLI::App& app, const Globals& globals, Run& run);
 void add_import(CLI::App& app, const Globals& globals, Run& run);
+void add_wait(CLI::App& app, const Globals& globals, Run& run);
+void add_quarantine(CLI::App& app, const Globals& globals, Run& run);
 void add_event(CLI::App& app, const Globals& globals, Run& run);
 void add_top(CLI::App& app, const Globals& globals, Run& run);
 

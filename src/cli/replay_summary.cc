@@ -48,7 +48,7 @@ boost::json::object to_json(const ReplayTotals& totals, const Facts& facts) {
           {"events", facts.archive.events},
           {"postings", postings(facts)},
           {"currency_sum", facts.archive.currency_sum.to_string()},
-          {"pending_rows", facts.health.pending_rows},
+          {"pending_rows", facts.health.pending.rows},
           {"top_users", names_and_kudos(facts.leaders.users)},
           {"top_workers", names_and_kudos(facts.leaders.workers)},
           {"top_teams", names_and_kudos(facts.leaders.teams)}};
@@ -63,7 +63,7 @@ void print(const ReplayTotals& totals, const Facts& facts) {
       "\nthe ledger now\n  events           {}\n  postings         {}\n  sum of currency  {}\n  pending rows     "
       "{}\n\n{}",
       human_count(facts.archive.events), human_count(postings(facts)), facts.archive.currency_sum.to_string(),
-      human_count(facts.health.pending_rows), describe(facts.leaders));
+      human_count(facts.health.pending.rows), describe(facts.leaders));
 }
 
 }  // namespace

@@ -26,6 +26,8 @@ Result<Leaders> read_leaders(db::Connection& connection, std::int32_t limit);
 // Lines for a person.
 std::string describe(const store::Health& health, const Rates* rates);
 std::string describe(const Leaders& leaders);
+// The health in one line, without a line end: for a log.
+std::string summarize(const store::Health& health);
 boost::json::object to_json(const store::Health& health);
 
 std::string_view mode_name(Mode mode);

@@ -1,6 +1,7 @@
 #include <boost/json.hpp>
 
 #include "base/try.h"
+#include "cli/delete_account.h"
 #include "cli/issue_command.h"
 #include "cli/make_account.h"
 #include "kudos/accounts.h"
@@ -39,7 +40,7 @@ Result<int> create(const Globals& globals, const Options& options) {
 
 void add_worker(CLI::App& app, const Globals& globals, Run& run) {
   auto options = std::make_shared<Options>();
-  auto* group = app.add_subcommand("worker", "Create workers");
+  auto* group = app.add_subcommand("worker", "Create and delete workers");
   group->require_subcommand(1);
   auto* command = group->add_subcommand("create", "Create a worker; prints its id");
   options->make.declare(*command, "worker");
@@ -50,6 +51,12 @@ void add_worker(CLI::App& app, const Globals& globals, Run& run) {
         "Examples:\n  kudos worker create gpu-1 --owner ext:alice\n"
         "  kudos worker create gpu-2 --owner 17 --type text --team 0199e6c2-3a4b-7c5d-8e6f-0123456789ab");
   command->callback([&, options] { run = [&, options] { return create(globals, *options); }; });
+  add_deletion(*group, globals, run,
+               {"worker", "counters of its own that go too", "counters",
+                "Events that wait still fold: the owner's part and the team's.\n\nExamples:\n"
+                "  kudos worker delete 0199e6c2-3a4b-7c5d-8e6f-0123456789ab --dry-run\n"
+                "  kudos worker delete 0199e6c2-3a4b-7c5d-8e6f-0123456789ab",
+                delete_worker});
 }
 
 }  // namespace kudos::cli

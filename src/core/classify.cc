@@ -53,6 +53,24 @@ std::expected<Target, QuarantineReason> classify_kudos(const StatPosting& statis
   return std::unexpected(QuarantineReason::unknown_projection);
 }
 
+// The entry type doesn't say which counter is repaired.
+std::expected<Target, QuarantineReason> classify_repair(const StatPosting& statistic) {
+  if (!statistic.target) return classify_kudos(statistic);
+  switch (*statistic.target) {
+    case Target::user_record:
+      return classify_record(statistic);
+    case Target::user_activity:
+      return classify_activity(statistic);
+    case Target::worker_contributions:
+    case Target::worker_fulfilments:
+      return classify_contribution(statistic);
+    case Target::user_stat:
+    case Target::worker_stat:
+      break;
+  }
+  return classify_kudos(statistic);
+}
+
 }  // namespace
 
 bool touches_last_active(const StatPosting& statistic) {
@@ -78,6 +96,8 @@ std::expected<Target, QuarantineReason> classify(const StatPosting& statistic) {
       return classify_contribution(statistic);
     case EntryType::stat_activity:
       return classify_activity(statistic);
+    case EntryType::reconciliation:
+      return classify_repair(statistic);
     default:
       return classify_kudos(statistic);
   }

@@ -9,7 +9,8 @@
 
 namespace kudos {
 
-// The projection that the documented columns describe, or the reason why there is none. `target` is not looked at.
+// The projection that the documented columns describe, or the reason why there is none. `target` is looked at in a
+// RECONCILIATION only: a repair can reach every counter, so there the target says which, and the columns must fit it.
 std::expected<Target, QuarantineReason> classify(const StatPosting& statistic);
 
 // The first reason why this posting can't fold as its `target` says; nothing when it can. Whether its user exists is

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "core/classify.h"
 #include "core/floor.h"
+#include "core/mend.h"
 
 namespace kudos {
 namespace {
@@ -78,13 +79,13 @@ class Folding {
     return std::nullopt;
   }
 
-  void touch(const Event& event, UserId user) {
+  void touch(UserId user, Timestamp at) {
     auto& last_active = account(user).last_active;
-    last_active = std::max(last_active.value_or(event.created), event.created);
+    last_active = std::max(last_active.value_or(at), at);
   }
 
   void apply_statistic(const Event& event, const StatPosting& statistic) {
-    if (statistic.user && touches_last_active(statistic)) touch(event, *statistic.user);
+    if (statistic.user && touches_last_active(statistic)) touch(*statistic.user, activity_time(event, statistic));
     switch (*statistic.target) {
       case Target::user_stat:
         outcome_.user_stats[{*statistic.user, statistic.stat_action}] += statistic.amount;

@@ -5,6 +5,7 @@
 #include "core/validate.h"
 #include "ledger/session_impl.h"
 #include "store/accounts.h"
+#include "store/deletion.h"
 
 namespace kudos {
 namespace {
@@ -92,6 +93,20 @@ Status create_team(Session& session, const NewTeam& team) {
 Status create_worker(Session& session, const NewWorker& worker) {
   KUDOS_ASSIGN(const std::int64_t made, make_workers(session, std::span(&worker, 1)));
   return made == 1 ? Status() : already_there("worker", worker.id);
+}
+
+Result<Deletion> delete_worker(Session& session, const Uuid& worker) {
+  KUDOS_TRY(pin_mode(session));
+  KUDOS_ASSIGN(auto removed, store::remove_worker(session.impl().connection, worker));
+  if (removed) return *std::move(removed);
+  return fail(ErrorCode::unknown_worker, "there is no worker " + worker.to_string());
+}
+
+Result<Deletion> delete_team(Session& session, const Uuid& team) {
+  KUDOS_TRY(pin_mode(session));
+  KUDOS_ASSIGN(auto removed, store::remove_team(session.impl().connection, team));
+  if (removed) return *std::move(removed);
+  return fail(ErrorCode::unknown_team, "there is no team " + team.to_string());
 }
 
 }  // namespace kudos

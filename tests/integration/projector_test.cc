@@ -415,9 +415,9 @@ TEST_F(ProjectorTest, HealthIsReadWhereTheWorkCanBe) {
   auto connection = server().open();
   auto health = must(store::read_health(connection));
   EXPECT_EQ(health.pending_events, 2);
-  EXPECT_EQ(health.pending_rows, 6);
-  EXPECT_EQ(health.pending_currency_rows, 4);
-  EXPECT_TRUE(health.oldest_pending_seconds.has_value());
+  EXPECT_EQ(health.pending.rows, 6);
+  EXPECT_EQ(health.pending_currency.rows, 4);
+  EXPECT_TRUE(health.pending.oldest_seconds.has_value());
   EXPECT_LT(health.heartbeat_seconds.value_or(1e9), 60);
   EXPECT_EQ(must(store::read_user(connection, UserRef::external("alice"))).pending, Total::whole(1));
   auto worker = projector();
