@@ -78,7 +78,9 @@ Figures measure(Shape shape, long callers, long seconds, const std::function<Cal
   for (const auto& own : latencies) all.insert(all.end(), own.begin(), own.end());
   if (all.empty()) return {};
   std::ranges::sort(all);
-  const auto at = [&](double part) { return all[static_cast<std::size_t>(part * static_cast<double>(all.size() - 1))]; };
+  const auto at = [&](double part) {
+    return all[static_cast<std::size_t>(part * static_cast<double>(all.size() - 1))];
+  };
   return {static_cast<double>(all.size()) / time, at(0.5), at(0.99), all.back()};
 }
 
@@ -123,8 +125,8 @@ Figures baseline(const sim::ScratchLedger& ledger, Shape shape, long callers, lo
 // Kudos --------------------------------------------------------------------------------------------------------------
 
 Transfer transfer_of(const Parties& who) {
-  return {.payer = UserRef::number({who.payer}), .recipient = UserRef::number({who.recipient}),
-          .amount = Amount::whole(1)};
+  return {
+      .payer = UserRef::number({who.payer}), .recipient = UserRef::number({who.recipient}), .amount = Amount::whole(1)};
 }
 
 Figures one_by_one(const sim::ScratchLedger& ledger, Shape shape, long callers, long seconds) {
@@ -183,7 +185,8 @@ int run_admission(const Arguments& arguments) {
     ledger::ProjectorLoop projector({ledger.conninfo(), {}, {}, {}});
     projector.start();
     for (const long connections : {1L, 16L, 64L})
-      if (!only_groups) print("one call at a time", connections, shape, one_by_one(ledger, shape, connections, seconds), plain.rate);
+      if (!only_groups)
+        print("one call at a time", connections, shape, one_by_one(ledger, shape, connections, seconds), plain.rate);
     BatcherOptions options{.conninfo = ledger.conninfo()};
     options.lanes = static_cast<int>(lanes);
     options.linger = std::chrono::microseconds(linger);

@@ -17,11 +17,8 @@ long option(const Arguments& arguments, const std::string& name, long otherwise)
 
 int main(int argc, char** argv) {
   using namespace kudos::bench;
-  const std::map<std::string, int (*)(const Arguments&)> benchmarks = {{"admission", run_admission},
-                                                                       {"emit", run_emit},
-                                                                       {"fold", run_fold},
-                                                                       {"horizon", run_horizon},
-                                                                       {"lag", run_lag}};
+  const std::map<std::string, int (*)(const Arguments&)> benchmarks = {
+      {"admission", run_admission}, {"emit", run_emit}, {"fold", run_fold}, {"horizon", run_horizon}, {"lag", run_lag}};
   const Arguments arguments(argv + 1, argv + argc);
   if (arguments.empty() || !benchmarks.contains(arguments.front())) {
     std::fprintf(stderr, "usage: kudos_bench NAME [options]\nbenchmarks:");

@@ -3,14 +3,14 @@
 //   kudos::Batcher batcher({.conninfo = url});
 //   kudos::Result<kudos::Receipt> receipt = batcher.run(kudos::Transfer{...});
 //
-// What waits when a lane is free goes into one transaction: locks in sorted order, one load, one decision, one store, one
-// commit. Each command gets its own answer after the commit; each sees what those before it left available. A batch of one
-// is the same code.
+// What waits when a lane is free goes into one transaction: locks in sorted order, one load, one decision, one store,
+// one commit. Each command gets its own answer after the commit; each sees what those before it left available. A batch
+// of one is the same code.
 //
 // Failures: a deadlock or a twin runs the batch again, a bounded number of times. Another database error splits it in
-// halves, until the one command that causes it is alone with its error. After a lost connection, also during COMMIT, the
-// batch runs again with the same event ids, so that what was committed counts as done. (A reserve, extend or release
-// without a key isn't remembered, but doing it again changes nothing.)
+// halves, until the one command that causes it is alone with its error. After a lost connection, also during COMMIT,
+// the batch runs again with the same event ids, so that what was committed counts as done. (A reserve, extend or
+// release without a key isn't remembered, but doing it again changes nothing.)
 //
 // Thread-safety: all members may be called from any thread.
 #pragma once
@@ -32,11 +32,11 @@ namespace kudos {
 struct BatcherOptions {
   std::string conninfo;
   SessionOptions session = {};
-  int lanes = 2;                            // connections, each with a thread and at most one transaction
-  std::size_t largest_batch = 256;          // commands a transaction
-  std::chrono::microseconds linger{500};    // how long a lane that is free waits for more commands
-  std::size_t queue_limit = 4096;           // commands that wait; beyond it they are refused (overloaded)
-  std::chrono::seconds outage{10};          // how long a batch is tried again while the database is away
+  int lanes = 2;                          // connections, each with a thread and at most one transaction
+  std::size_t largest_batch = 256;        // commands a transaction
+  std::chrono::microseconds linger{500};  // how long a lane that is free waits for more commands
+  std::size_t queue_limit = 4096;         // commands that wait; beyond it they are refused (overloaded)
+  std::chrono::seconds outage{10};        // how long a batch is tried again while the database is away
   RetryOptions retry = {};
   std::function<void()> committed = {};  // after each commit, from a lane's thread, e.g. to wake a projector
 };
@@ -59,8 +59,9 @@ class Batcher {
   ~Batcher();  // stops
 
   using Answer = std::function<void(Result<Receipt>)>;
-  // Takes the command; the answer comes once, from a lane's thread, or from this one when the queue is full or the batcher
-  // stops (overloaded). A caller that goes away before its answer leaves nothing behind but the command's effect.
+  // Takes the command; the answer comes once, from a lane's thread, or from this one when the queue is full or the
+  // batcher stops (overloaded). A caller that goes away before its answer leaves nothing behind but the command's
+  // effect.
   void submit(Command command, Answer answer);
   std::future<Result<Receipt>> submit(Command command);
   // Submits and waits.

@@ -40,8 +40,8 @@ struct EventOptions {
   // A flat JSON object of at most 2 KB, kept apart with a salt so that it can be erased; only its salted hash is part
   // of the fact. Empty: none.
   std::string metadata = {};
-  // The event's id when there is no key; default: a random one, made by each call. Fix it before the first attempt to run
-  // the same command again after a lost connection: what is there under this id counts as done.
+  // The event's id when there is no key; default: a random one, made by each call. Fix it before the first attempt to
+  // run the same command again after a lost connection: what is there under this id counts as done.
   std::optional<Uuid> event_id = {};
 };
 
@@ -151,10 +151,10 @@ struct InterrogationSettlement {
   EventOptions options = {};
 };
 
-// payer → recipient, from what is available, under a hold of its own that ends when the event folds. `gifted` (`donated`
-// to an education account); `received`. Refused, in this order, for: amount_not_positive, anonymous_payer,
-// unknown_recipient, anonymous_recipient, same_account, suspicious_payer, flagged_payer, education_payer, deleted_payer,
-// suspicious_recipient, flagged_recipient, deleted_recipient, reverse_transfer, insufficient_funds.
+// payer → recipient, from what is available, under a hold of its own that ends when the event folds. `gifted`
+// (`donated` to an education account); `received`. Refused, in this order, for: amount_not_positive, anonymous_payer,
+// unknown_recipient, anonymous_recipient, same_account, suspicious_payer, flagged_payer, education_payer,
+// deleted_payer, suspicious_recipient, flagged_recipient, deleted_recipient, reverse_transfer, insufficient_funds.
 struct Transfer {
   UserRef payer = {};
   UserRef recipient = {};
@@ -176,8 +176,8 @@ struct Reserve {
   EventOptions options = {};
 };
 
-// Raises what an active hold claims to `amount`, checking the difference (insufficient_funds), or moves its deadline, or
-// both. At least one of them. unknown_hold, hold_ended, hold_conflict (an amount below the present one).
+// Raises what an active hold claims to `amount`, checking the difference (insufficient_funds), or moves its deadline,
+// or both. At least one of them. unknown_hold, hold_ended, hold_conflict (an amount below the present one).
 struct Extend {
   std::string hold = {};
   std::optional<Amount> amount = {};                  // in all, not in addition
@@ -195,10 +195,10 @@ struct Release {
 // all is captured, the hold ends as consumed.
 struct Capture {
   std::string hold = {};
-  Amount amount = {};                 // > 0
-  bool final = false;                 // release the rest
-  bool over = false;                  // take what exceeds the hold from what is available; a debt class may owe it
-  bool late = false;                  // when the hold has ended: a plain charge, if available, instead of hold_ended
+  Amount amount = {};  // > 0
+  bool final = false;  // release the rest
+  bool over = false;   // take what exceeds the hold from what is available; a debt class may owe it
+  bool late = false;   // when the hold has ended: a plain charge, if available, instead of hold_ended
   std::optional<UserRef> payee = {};
   std::string reason = {};  // kept as detail; may be empty, at most 200 bytes
   EventOptions options = {};

@@ -16,7 +16,8 @@ struct Receipt {
   bool stored = true;     // false when nothing was: a fake job, a release of nothing
   // Holds and spends from what is available only:
   std::int64_t hold = 0;  // the number of the hold's row (kudos_reservations.id); 0: none
-  Amount amount = {};     // reserve, extend: what the hold claims in all; release: what was given back; else what was charged
+  Amount amount =
+      {};  // reserve, extend: what the hold claims in all; release: what was given back; else what was charged
 };
 
 }  // namespace kudos

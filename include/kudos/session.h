@@ -53,14 +53,15 @@ class Session {
   std::unique_ptr<Impl> impl_;
 };
 
-// Carries out one command inside the caller's open transaction, which must be READ COMMITTED (wrong_isolation_level) and
-// begun (not_in_transaction). A refusal stores nothing and leaves the transaction usable; after a database error it is
-// aborted and the caller rolls back (and runs it again when the error says Recovery::retry; kudos/retry.h does). Two or
-// three round trips. Commands that spend from what is available lock their payer until the transaction ends.
+// Carries out one command inside the caller's open transaction, which must be READ COMMITTED (wrong_isolation_level)
+// and begun (not_in_transaction). A refusal stores nothing and leaves the transaction usable; after a database error it
+// is aborted and the caller rolls back (and runs it again when the error says Recovery::retry; kudos/retry.h does). Two
+// or three round trips. Commands that spend from what is available lock their payer until the transaction ends.
 Result<Receipt> emit(Session& session, const Command& command);
 
-// The same for many commands in the same round trips. Each has its own result, in the order given; a refused one doesn't
-// touch its neighbours, and each sees what those before it left available. The outer result fails only when the whole call did (context, mode, database).
+// The same for many commands in the same round trips. Each has its own result, in the order given; a refused one
+// doesn't touch its neighbours, and each sees what those before it left available. The outer result fails only when the
+// whole call did (context, mode, database).
 Result<std::vector<Result<Receipt>>> emit(Session& session, std::span<const Command> commands);
 
 // What a user has and may spend, read under the payer's lock, which is kept until the transaction ends.

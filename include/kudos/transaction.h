@@ -1,7 +1,8 @@
 // Transactions that run again after a deadlock: for services that do their own work and emit in one transaction.
 //
 //   auto done = kudos::run_transaction(session, [&]() -> kudos::Status {
-//     if (auto failed = kudos::check_result(PQexec(connection, "UPDATE jobs SET state = 'active' WHERE id = 7")); !failed)
+//     if (auto failed = kudos::check_result(PQexec(connection, "UPDATE jobs SET state = 'active' WHERE id = 7"));
+//     !failed)
 //       return failed;
 //     auto receipt = kudos::emit(session, kudos::ActivationTax{...});
 //     if (!receipt) return std::unexpected(receipt.error());
@@ -43,13 +44,13 @@ struct RetryCounters {
 // Whether running the transaction again may help (Recovery::retry), counted.
 bool is_retryable(const Error& error, RetryCounters* counters = nullptr);
 
-// The pause before attempt number `attempt` (the first repetition is 1): doubles up to the longest, and is drawn between
-// half of it and all of it, so that two victims don't meet again.
+// The pause before attempt number `attempt` (the first repetition is 1): doubles up to the longest, and is drawn
+// between half of it and all of it, so that two victims don't meet again.
 std::chrono::microseconds retry_pause(const RetryOptions& options, int attempt);
 
-// Begins a transaction (READ COMMITTED), runs `work`, commits. When `work` or the commit fails, rolls back; when running
-// it again may help, does so after a pause, up to `attempts` in all. `work` must have no effect outside the transaction.
-// A lost connection isn't repaired: database_unavailable, or commit_in_doubt.
+// Begins a transaction (READ COMMITTED), runs `work`, commits. When `work` or the commit fails, rolls back; when
+// running it again may help, does so after a pause, up to `attempts` in all. `work` must have no effect outside the
+// transaction. A lost connection isn't repaired: database_unavailable, or commit_in_doubt.
 Status run_transaction(Session& session, const std::function<Status()>& work, const RetryOptions& options = {},
                        RetryCounters* counters = nullptr);
 

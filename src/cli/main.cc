@@ -40,10 +40,10 @@ void add_global_options(CLI::App& app, kudos::cli::Globals& globals) {
 void add_commands(CLI::App& app, const kudos::cli::Globals& globals, kudos::cli::Run& run) {
   using namespace kudos::cli;
   for (const auto add :
-       {add_up,       add_migrate, add_projector, add_status, add_drain,    add_wait,   add_mode,    add_user,
-        add_worker,   add_team,    add_balance,   add_top,    add_changes,  add_charge, add_reserve, add_extend,
-        add_capture,  add_release, add_transfer,  add_holds,  add_settle,   add_uptime, add_grant,   add_event,
-        add_quarantine, add_import, add_replay,   add_settings})
+       {add_up,      add_migrate, add_projector, add_status,     add_drain,    add_wait,    add_mode,
+        add_user,    add_worker,  add_team,      add_balance,    add_top,      add_changes, add_charge,
+        add_reserve, add_extend,  add_capture,   add_release,    add_transfer, add_holds,   add_settle,
+        add_uptime,  add_grant,   add_event,     add_quarantine, add_import,   add_replay,  add_settings})
     add(app, globals, run);
   mention_global_options(app);
   app.footer(kFooter);  // after them: a command made later would inherit it

@@ -198,9 +198,8 @@ class Deciding {
     Hold hold = found->second;
     const UserId payer = state_.directory.users.at(use.payer).id;
     if (hold.payer != payer)
-      return fail(ErrorCode::wrong_payer,
-                  "hold " + use.hold + " belongs to user " + std::to_string(hold.payer.value) + ", not to user " +
-                      std::to_string(payer.value));
+      return fail(ErrorCode::wrong_payer, "hold " + use.hold + " belongs to user " + std::to_string(hold.payer.value) +
+                                              ", not to user " + std::to_string(payer.value));
     name_hold(step, hold);
     return {};
   }
@@ -224,10 +223,10 @@ class Deciding {
     const UserId payer = state_.directory.users.at(transfer.payer).id;
     const UserId recipient = state_.directory.users.at(transfer.recipient).id;
     if (state_.guards_transfers && state_.recent_transfers.contains({recipient, payer}))
-      return fail(ErrorCode::reverse_transfer,
-                  "user " + transfer.recipient.to_string() + " gave to user " + transfer.payer.to_string() +
-                      " a moment ago",
-                  "Wait until the guard time has passed.");
+      return fail(
+          ErrorCode::reverse_transfer,
+          "user " + transfer.recipient.to_string() + " gave to user " + transfer.payer.to_string() + " a moment ago",
+          "Wait until the guard time has passed.");
     KUDOS_TRY(require_available(payer, transfer.amount));
     Hold own;
     own.id = next_hold_id();
@@ -252,8 +251,7 @@ class Deciding {
     KUDOS_TRY(validate_hold_id(reserve.hold));
     KUDOS_TRY(validate_lifetime(reserve.lifetime));
     KUDOS_ASSIGN(const UserFacts* payer, find_user(state_.directory, reserve.payer));
-    if (payer->deleted)
-      return fail(ErrorCode::account_deleted, "user " + reserve.payer.to_string() + " is deleted");
+    if (payer->deleted) return fail(ErrorCode::account_deleted, "user " + reserve.payer.to_string() + " is deleted");
     Step step;
     step.receipt.amount = reserve.amount;
     Total given_back;
@@ -312,8 +310,7 @@ class Deciding {
                   "Give the amount in all, not what is added.");
     const Total claimed = claim_of(hold);
     hold.original = amount;
-    if (const Total more = claim_of(hold) - claimed; !more.is_zero())
-      KUDOS_TRY(require_available(hold.payer, more));
+    if (const Total more = claim_of(hold) - claimed; !more.is_zero()) KUDOS_TRY(require_available(hold.payer, more));
     // A hold without deadline keeps being without.
     if (hold.expires) hold.expires = std::max(hold.expires, deadline(state_.now, extend.lifetime));
     Step step;
@@ -426,7 +423,11 @@ class Deciding {
   }
 
   static std::unexpected<Error> changed_hands(const Hold& hold) {
-    Error error{ErrorCode::database_error, "hold " + hold.business_id + " changed hands meanwhile", {}, "40001", {},
+    Error error{ErrorCode::database_error,
+                "hold " + hold.business_id + " changed hands meanwhile",
+                {},
+                "40001",
+                {},
                 Recovery::retry};
     return std::unexpected(std::move(error));
   }

@@ -46,8 +46,8 @@ struct PayerTerms {
   Total available() const { return balance - floor - promised; }
 };
 
-// Balance and everything queued, not below the floor; a balance that is below it already stays, and a class that may owe
-// shows what it owes. For answers to people, never to authorise a spend.
+// Balance and everything queued, not below the floor; a balance that is below it already stays, and a class that may
+// owe shows what it owes. For answers to people, never to authorise a spend.
 Total effective_balance(const PayerTerms& terms, Total queued);
 
 using Pair = std::pair<UserId, UserId>;  // payer, recipient

@@ -30,8 +30,8 @@ struct Hold {
   std::optional<Uuid> owner_event;  // the event that it belongs to and ends with
 };
 
-// What the hold still keeps from being spent otherwise, beyond the debits that name it. Those count as queued, or are in
-// the balance.
+// What the hold still keeps from being spent otherwise, beyond the debits that name it. Those count as queued, or are
+// in the balance.
 Total claim_of(const Hold& hold);
 
 // Whether its deadline has passed. It keeps its claim until its row says that it expired.
@@ -43,7 +43,8 @@ void end_hold(Hold& hold, HoldState state, std::string_view reason);
 // A debit of `amount` names the hold: what is captured grows, and a hold that is used up ends as consumed.
 void capture_from(Hold& hold, Amount amount);
 
-// How a fold treats a hold that a debit of its event names: `consumed` grows, and a hold of the event's own is released.
+// How a fold treats a hold that a debit of its event names: `consumed` grows, and a hold of the event's own is
+// released.
 void fold_into(Hold& hold, Amount debit, const Uuid& event);
 
 // A business id as callers may give it: printable, 1 to 200 bytes, not one of the ledger's own (invalid_request).

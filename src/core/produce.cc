@@ -238,7 +238,9 @@ Result<Event> build(const ActivationTax& tax, const Directory& directory) {
   return std::move(event).take();
 }
 
-Result<Event> build(const Transfer& transfer, const Directory& directory) { return transfer_event(transfer, directory); }
+Result<Event> build(const Transfer& transfer, const Directory& directory) {
+  return transfer_event(transfer, directory);
+}
 
 // Commands on holds: they don't come here.
 template <class Command>

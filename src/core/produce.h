@@ -18,7 +18,7 @@ struct UserFacts {
   std::string account_class;
   bool trusted = false;
   bool deleted = false;
-  bool may_owe = false;                    // its class's shortfall is debt
+  bool may_owe = false;  // its class's shortfall is debt
   bool suspicious = false, flagged = false, education = false;
   std::int64_t usage_multiplier = 10'000;  // in ten-thousandths
 

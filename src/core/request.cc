@@ -79,9 +79,7 @@ void write(Writer& out, const Charge& charge) {
       .added("check", charge.check ? "true" : "");
 }
 void write(Writer& out, const UptimeReward& uptime) {
-  out.field("worker", uptime.worker)
-      .field("amount", uptime.amount)
-      .field("bypass", uptime.bypass_evaluation);
+  out.field("worker", uptime.worker).field("amount", uptime.amount).field("bypass", uptime.bypass_evaluation);
 }
 void write(Writer& out, const InterrogationSettlement& job) {
   out.field("requester", job.requester)

@@ -58,8 +58,7 @@ class Queue {
   std::vector<Task> take(std::size_t most, std::chrono::microseconds linger) {
     std::unique_lock lock(mutex_);
     arrived_.wait(lock, [&] { return stopped_ || !tasks_.empty(); });
-    if (linger.count() > 0)
-      arrived_.wait_for(lock, linger, [&] { return stopped_ || tasks_.size() >= most; });
+    if (linger.count() > 0) arrived_.wait_for(lock, linger, [&] { return stopped_ || tasks_.size() >= most; });
     std::vector<Task> batch;
     while (!tasks_.empty() && batch.size() < most) {
       batch.push_back(std::move(tasks_.front()));
@@ -212,8 +211,8 @@ class Batcher::Lanes {
     Task task{std::move(command), std::move(answer)};
     if (queue_.push(task)) return;
     counters_.overloaded += 1;
-    task.answer(fail(ErrorCode::overloaded, "too many commands wait for the database",
-                     "Try again later; nothing was done."));
+    task.answer(
+        fail(ErrorCode::overloaded, "too many commands wait for the database", "Try again later; nothing was done."));
   }
 
   void stop() {

@@ -40,7 +40,8 @@ store::EmissionNeeds needs_of(std::span<const Command> commands, ledger::Run run
         },
         [&](const Uuid& worker) { needs.workers.insert(worker); });
     const EventOptions& options = command_options(command);
-    if (options.key || (options.event_id && run == ledger::Run::again)) needs.event_ids.push_back(make_event_id(command));
+    if (options.key || (options.event_id && run == ledger::Run::again))
+      needs.event_ids.push_back(make_event_id(command));
     if (!leaves_no_event(command)) ++needs.events;
     needs.admission.may_make_hold = false;
     collect_needs(command, needs.admission);

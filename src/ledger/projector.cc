@@ -4,6 +4,7 @@
 
 #include "base/try.h"
 #include "core/fold.h"
+#include "store/holds.h"
 #include "store/lock_counters.h"
 
 namespace kudos::ledger {
@@ -30,6 +31,9 @@ class Stopwatch {
 
 // How long an event that somebody blocks is left alone.
 constexpr std::chrono::milliseconds kRest{200};
+
+constexpr std::chrono::seconds kSweepInterval{1};
+constexpr std::int32_t kMostSwept = 500;
 // The shortest time between two heartbeats without a fold.
 constexpr std::chrono::milliseconds kBeat{1000};
 // How long counter rows are locked in advance after somebody was found to hold some.
@@ -125,10 +129,19 @@ Result<TrustReport> Projector::promote_if_due(const CycleReport& last) {
   return trust_.run_if_due(connection_, keys_, types_, last.events > 0 && !last.more);
 }
 
-Result<bool> Projector::has_work() {
-  if (!known_) return true;
+Result<std::int64_t> Projector::sweep_if_due(bool due) {
+  const auto now = std::chrono::steady_clock::now();
+  if (!due && now < next_sweep_) return 0;
+  next_sweep_ = now + kSweepInterval;
+  auto swept = store::sweep_holds(connection_, keys_, kMostSwept);
+  if (!swept) connection_.roll_back();
+  return swept;
+}
+
+Result<store::Work> Projector::has_work() {
+  if (!known_) return store::Work{.events = true};
   wake_rested();
-  if (isolation_.due(std::chrono::steady_clock::now())) return true;
+  if (isolation_.due(std::chrono::steady_clock::now())) return store::Work{.events = true};
   return store::has_work(connection_, *known_, resting_ | isolation_.stuck(), beat_is_due());
 }
 

@@ -69,9 +69,13 @@ class Projector {
   // itself is found (`stuck_events`).
   Result<CycleReport> run_once();
 
-  // One cheap statement without locks: whether a cycle would find or learn anything. For idle ticks between cycles; it
-  // beats the heart when that is due.
-  Result<bool> has_work();
+  // One cheap statement without locks: whether a cycle would find or learn anything, and whether a hold is past its
+  // deadline. For idle ticks between cycles; it beats the heart when that is due.
+  Result<store::Work> has_work();
+
+  // Ends holds whose deadline has passed, each under its payer's lock: when `due`, and else once a second. A failure is
+  // rolled back; what somebody holds is left for the next time. How many ended.
+  Result<std::int64_t> sweep_if_due(bool due);
 
   // After a cycle: trust promotion and the drain of escrow, when due. A failure is rolled back like a cycle's.
   Result<TrustReport> promote_if_due(const CycleReport& last);
@@ -113,6 +117,7 @@ class Projector {
   std::optional<store::KnownMap> known_;  // nothing before its first cycle
   std::chrono::steady_clock::time_point next_beat_;
   double postings_per_event_ = 4;  // a running estimate that sizes the claim
+  std::chrono::steady_clock::time_point next_sweep_;
   // Events that couldn't be folded because somebody held a row: tried again after a moment, so that they don't fill
   // every claim and stop the others.
   SeqSet resting_;

@@ -123,14 +123,16 @@ void ProjectorLoop::note_success() {
 
 Result<ProjectorLoop::Pace> ProjectorLoop::tick(Projector& projector) {
   if (idle_) {
-    KUDOS_ASSIGN(const bool work, projector.has_work());
-    if (!work) {
+    KUDOS_ASSIGN(const auto work, projector.has_work());
+    if (work.due_holds) KUDOS_TRY(sweep(projector, true));
+    if (!work.events) {
       KUDOS_TRY(promote(projector, {}));
       return Pace::idle;
     }
   }
   idle_ = false;
   const auto pace = run_cycles(projector);
+  if (pace) KUDOS_TRY(sweep(projector, false));
   const std::lock_guard lock(mutex_);
   idle_ = pace && *pace == Pace::idle && !stats_.standing_by;
   return pace;
@@ -170,6 +172,16 @@ Status ProjectorLoop::promote(Projector& projector, const CycleReport& last) {
   const std::lock_guard lock(mutex_);
   stats_.promoted_users += report->promoted_users;
   stats_.promotions += report->promotions;
+  return {};
+}
+
+// Somebody's lock is no failure: the hold waits for the next sweep.
+Status ProjectorLoop::sweep(Projector& projector, bool due) {
+  const auto swept = projector.sweep_if_due(due);
+  if (!swept && swept.error().recovery == Recovery::retry) return {};
+  if (!swept) return std::unexpected(swept.error());
+  const std::lock_guard lock(mutex_);
+  stats_.expired_holds += *swept;
   return {};
 }
 

@@ -28,6 +28,7 @@ struct ProjectorStats {
   std::int64_t floor_adjustments = 0;
   std::int64_t promoted_users = 0;  // became trusted
   std::int64_t promotions = 0;      // events that moved escrow
+  std::int64_t expired_holds = 0;   // ended at their deadline
   std::int64_t failures = 0;        // cycles that were rolled back, and failed attempts to connect
   FailureCounts failures_by_kind{};
   std::int64_t stuck_events = 0;  // now: set apart since they can't be folded
@@ -66,6 +67,7 @@ class ProjectorLoop {
   Result<Pace> tick(Projector& projector);
   Result<Pace> run_cycles(Projector& projector);
   Status promote(Projector& projector, const CycleReport& last);
+  Status sweep(Projector& projector, bool due);
   Status connect(std::optional<Projector>& projector);
   Result<Pace> connect_and_tick(std::optional<Projector>& projector);
   void note_failure(const Error& error);

@@ -42,7 +42,8 @@ std::chrono::microseconds retry_pause(const RetryOptions& options, int attempt) 
   auto pause = std::chrono::microseconds(options.first_pause);
   for (int i = 1; i < attempt && pause < longest; ++i) pause *= 2;
   pause = std::min(pause, longest);
-  return std::chrono::microseconds(std::uniform_int_distribution<std::int64_t>(pause.count() / 2, pause.count())(random));
+  return std::chrono::microseconds(
+      std::uniform_int_distribution<std::int64_t>(pause.count() / 2, pause.count())(random));
 }
 
 Status run_transaction(Session& session, const std::function<Status()>& work, const RetryOptions& options,
@@ -71,8 +72,8 @@ Status check_result(pg_result* result) {
   };
   if (field(PG_DIAG_SQLSTATE).empty())
     return std::unexpected(db::lost_connection(db::one_line(PQresultErrorMessage(result)), "", false));
-  return std::unexpected(db::server_error(field(PG_DIAG_SQLSTATE), field(PG_DIAG_MESSAGE_PRIMARY),
-                                          field(PG_DIAG_MESSAGE_HINT), ""));
+  return std::unexpected(
+      db::server_error(field(PG_DIAG_SQLSTATE), field(PG_DIAG_MESSAGE_PRIMARY), field(PG_DIAG_MESSAGE_HINT), ""));
 }
 
 }  // namespace kudos

@@ -39,7 +39,9 @@ SELECT coalesce((SELECT max(id) FROM @schema@.kudos_folds), 0) <> $1::bigint
                WHERE fold_id IS NULL AND seq > $2::bigint AND NOT seq <@ $4::int8multirange)
     OR EXISTS (SELECT FROM unnest($3::int8multirange) AS gap CROSS JOIN LATERAL (
                    SELECT FROM @schema@.kudos_events
-                   WHERE fold_id IS NULL AND seq >= lower(gap) AND seq < upper(gap) LIMIT 1) e))"};
+                   WHERE fold_id IS NULL AND seq >= lower(gap) AND seq < upper(gap) LIMIT 1) e),
+       EXISTS (SELECT FROM @schema@.kudos_reservations
+               WHERE state = 'active' AND expires IS NOT NULL AND expires <= (SELECT clock_timestamp())))"};
 constexpr std::int32_t kMostStrays = 10'000;
 #define KUDOS_EVENT_COLUMNS                                                                          \
   "e.seq, e.event_id, e.created, e.job_id, e.wp_type, e.request_digest, e.metadata_hash, e.inline, " \
@@ -227,7 +229,7 @@ Result<Claim> begin_and_claim(db::Connection& connection, const LockKeys& keys, 
   return claim;
 }
 
-Result<bool> has_work(db::Connection& connection, const KnownMap& known, const SeqSet& resting, bool beat) {
+Result<Work> has_work(db::Connection& connection, const KnownMap& known, const SeqSet& resting, bool beat) {
   KUDOS_ASSIGN(const auto rows,
                connection.execute(kHasWork, db::Params()
                                                 .add(known.fold)
@@ -235,7 +237,7 @@ Result<bool> has_work(db::Connection& connection, const KnownMap& known, const S
                                                 .add_text_format((known.map.all_gaps() - resting).to_string())
                                                 .add_text_format(resting.to_string())
                                                 .add(beat)));
-  return rows.boolean(0, 0);
+  return Work{rows.boolean(0, 0), rows.boolean(0, 1)};
 }
 
 }  // namespace kudos::store

@@ -30,8 +30,8 @@ constexpr db::Statement kWorkersWithOwners{"workers_with_owners", KUDOS_USER_COL
 constexpr db::Statement kDrawSeqs{"draw_seqs",
                                   "SELECT nextval('@schema@.kudos_events_seq') FROM generate_series(1, $1::integer)"};
 
-constexpr db::Statement kResolveUsers{"resolve_users",
-                                      "SELECT external_id, id FROM @schema@.users WHERE external_id = ANY ($1::text[])"};
+constexpr db::Statement kResolveUsers{
+    "resolve_users", "SELECT external_id, id FROM @schema@.users WHERE external_id = ANY ($1::text[])"};
 // The arrays come sorted.
 constexpr db::Statement kLockPayers{
     "lock_payers", "SELECT pg_advisory_xact_lock($1::integer, payer.id) FROM unnest($2::integer[]) AS payer(id)"};
@@ -39,8 +39,8 @@ constexpr db::Statement kLockPairs{"lock_pairs", R"(
 SELECT pg_advisory_xact_lock($1::integer, pair.key) FROM (
     SELECT DISTINCT @schema@.kudos_pair_key(a, b) AS key FROM unnest($2::integer[], $3::integer[]) AS x(a, b)
     ORDER BY key OFFSET 0) pair)"};
-constexpr db::Statement kReadNow{
-    "read_now", "SELECT clock_timestamp(), transfer_guard_seconds FROM @schema@.kudos_ledger_control"};
+constexpr db::Statement kReadNow{"read_now",
+                                 "SELECT clock_timestamp(), transfer_guard_seconds FROM @schema@.kudos_ledger_control"};
 // Active holds and queued debits of each payer, where unapplied work can be. A hold counts with what remains of it or
 // with the queued debits that name it, whichever is more; a queued debit that names no active hold counts for itself.
 #define KUDOS_PROMISED \
@@ -280,9 +280,9 @@ class Reads {
 
 void read_terms(const db::Rows& rows, DecisionState& state) {
   for (int row = 0; row < rows.size(); ++row)
-    state.payers.emplace(UserId{rows.int32(row, 0)}, PayerTerms{rows.total(row, 1), rows.total(row, 2),
-                                                                rows.total(row, 3),
-                                                                *from_label<Shortfall>(rows.text(row, 4))});
+    state.payers.emplace(UserId{rows.int32(row, 0)},
+                         PayerTerms{rows.total(row, 1), rows.total(row, 2), rows.total(row, 3),
+                                    *from_label<Shortfall>(rows.text(row, 4))});
 }
 
 UserFunds read_user_funds(const db::Rows& rows, UserId user) {
@@ -333,8 +333,7 @@ void queue_lookups(Reads& reads, const LockPlan& plan, const EmissionNeeds& need
   auto workers = db::Array::uuids();
   for (const Uuid& worker : needs.workers) workers.add(worker);
   if (!needs.event_ids.empty())
-    reads.add(kFindEvents, array_of(needs.event_ids),
-              [&](const db::Rows& rows) { state.events = read_events(rows); });
+    reads.add(kFindEvents, array_of(needs.event_ids), [&](const db::Rows& rows) { state.events = read_events(rows); });
   if (numbers.size() > 0)
     reads.add(kUsersById, std::move(db::Params().add(numbers)),
               [&](const db::Rows& rows) { read_users_by_id(rows, state.directory); });

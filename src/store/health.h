@@ -35,7 +35,7 @@ struct Health {
   Queue pending_statistics;
   std::optional<double> heartbeat_seconds;  // nothing: no projector has ever run
   std::int64_t quarantined_events = 0;
-  std::int64_t stuck_events = 0;  // pending, and can't be folded although others can
+  std::int64_t stuck_events = 0;      // pending, and can't be folded although others can
   std::int64_t quarantined_rows = 0;  // their statistics; their currency has folded
   std::int64_t open_quarantined_events = 0;
   std::int64_t open_quarantined_rows = 0;

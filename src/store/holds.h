@@ -25,8 +25,8 @@ void queue_read_holds(db::Connection& connection, const std::set<std::string>& b
 std::set<std::int64_t> read_locked_holds(const db::Rows& rows);
 std::map<std::string, Hold> read_holds(const db::Rows& rows);
 
-// Queues what stores holds decided at `now`: new ones, refused with a serialization failure when another transaction has taken an
-// id meanwhile, and new values of locked ones. Nothing for an empty map.
+// Queues what stores holds decided at `now`: new ones, refused with a serialization failure when another transaction
+// has taken an id meanwhile, and new values of locked ones. Nothing for an empty map.
 void queue_new_holds(db::Connection& connection, const std::map<std::int64_t, Hold>& holds, Timestamp now);
 void queue_changed_holds(db::Connection& connection, const std::map<std::int64_t, Hold>& holds, Timestamp now);
 // The same for what a fold changes: `consumed` and the state.
@@ -43,7 +43,7 @@ struct HoldFilter {
   std::optional<UserId> payer = {};
   std::optional<std::string> business_id = {};
   std::optional<std::int64_t> number = {};  // kudos_reservations.id
-  bool own_of_events = false;  // also those that belong to an event
+  bool own_of_events = false;               // also those that belong to an event
   std::int32_t limit = 100;
 };
 // The newest first.

@@ -121,7 +121,11 @@ Status write_and_commit(db::Connection& connection, const EnumTypes& types, cons
 Status commit_idle(db::Connection& connection, bool beat);
 
 // The idle tick, one statement without a transaction of its own or a lock: whether there is anything to claim or to
-// learn; with a heartbeat if `beat`.
-Result<bool> has_work(db::Connection& connection, const KnownMap& known, const SeqSet& resting, bool beat);
+// learn, and whether a hold's deadline has passed; with a heartbeat if `beat`.
+struct Work {
+  bool events = false;
+  bool due_holds = false;
+};
+Result<Work> has_work(db::Connection& connection, const KnownMap& known, const SeqSet& resting, bool beat);
 
 }  // namespace kudos::store

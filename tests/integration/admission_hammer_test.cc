@@ -180,6 +180,27 @@ TEST_P(TransferStorm, NothingIsLostDoubledOrDeadlocked) {
 }
 INSTANTIATE_TEST_SUITE_P(Guard, TransferStorm, ::testing::Values(0, 60));
 
+// A7: everything is stopped when the deadline passes; what starts afterwards ends the hold, once.
+TEST_F(HammerTest, AProjectorThatStartsLaterEndsHoldsAtTheirDeadline) {
+  make_funded("alice", 100);
+  for (const char* hold : {"h", "i"}) {
+    auto short_lived = reserve("alice", 30, hold);
+    short_lived.lifetime = std::chrono::seconds(100);
+    must(run(short_lived));
+  }
+  must(run(reserve("alice", 30, "stays")));
+  let_deadlines_pass();
+  EXPECT_EQ(available("alice"), "10.00");
+  ledger::ProjectorLoop projector({server().conninfo(), {}, {}, {}});
+  projector.start();
+  for (int i = 0; i < 400 && projector.stats().expired_holds < 2; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(25));
+  projector.stop();
+  EXPECT_EQ(projector.stats().expired_holds, 2);
+  EXPECT_EQ(hold_state("h") + hold_state("i") + hold_state("stays"), "expiredexpiredactive");
+  EXPECT_EQ(available("alice"), "70.00");
+}
+
 // C3: one hot recipient is nobody's lock.
 TEST_F(HammerTest, AHotRecipientQueuesNobody) {
   make_funded("hot", 0);

@@ -125,8 +125,9 @@ TEST_F(RacesTest, TheSweeperAndACaptureHaveOneWinner) {
     auto short_lived = reserve("alice", 10, hold);
     short_lived.lifetime = std::chrono::seconds(1000);
     must(run(short_lived));
-    server().run("UPDATE kudos_reservations SET expires = clock_timestamp() + interval '20 ms' WHERE reservation_id = '" +
-                 hold + "'");
+    server().run(
+        "UPDATE kudos_reservations SET expires = clock_timestamp() + interval '20 ms' WHERE reservation_id = '" + hold +
+        "'");
     std::atomic<bool> done{false};
     auto sweeping = std::async(std::launch::async, [&] {
       auto connection = server().open();
@@ -315,7 +316,9 @@ TEST_F(RacesTest, ACallerThatGoesAwayLeavesNoLock) {
   make_funded("alice", 100);
   {
     Batcher batcher(batching());
-    for (int i = 0; i < 10; ++i) { [[maybe_unused]] auto ignored = batcher.submit(reserve("alice", 1, std::to_string(i))); }
+    for (int i = 0; i < 10; ++i) {
+      [[maybe_unused]] auto ignored = batcher.submit(reserve("alice", 1, std::to_string(i)));
+    }
   }
   EXPECT_EQ(available("alice"), "90.00");
   EXPECT_EQ(ask("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"), "0");

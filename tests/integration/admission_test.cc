@@ -269,7 +269,8 @@ TEST_F(AdmissionTest, TaxAndInterrogationUseTheirUpfrontHolds) {
             "8.00 active, 0.00 consumed");
 }
 
-// What is available -----------------------------------------------------------------------------------------------------
+// What is available
+// -----------------------------------------------------------------------------------------------------
 
 // A2: never decided by luck of lag.
 TEST_F(AdmissionTest, QueuedCreditsDontCountQueuedDebitsDo) {
@@ -362,8 +363,8 @@ TEST_F(AdmissionTest, ATransferMovesUnderItsOwnHold) {
   const auto receipt = must(run(transfer("alice", "school", 30)));
   EXPECT_EQ(available("alice"), "70.00");
   EXPECT_EQ(ask("SELECT reservation_id || ' ' || state FROM kudos_reservations"),
-            "transfer:" + ask("SELECT id FROM users WHERE external_id = 'alice'") + ":" +
-                receipt.event_id.to_string() + " active");
+            "transfer:" + ask("SELECT id FROM users WHERE external_id = 'alice'") + ":" + receipt.event_id.to_string() +
+                " active");
   fold_all();
   EXPECT_EQ(ask("SELECT state || ' ' || remaining_amount FROM kudos_reservations"), "released 0.00");
   EXPECT_EQ(available("alice"), "70.00");
@@ -392,19 +393,27 @@ TEST_F(AdmissionTest, TheGuardIsDurableAndCanBeTurnedOff) {
 TEST_F(AdmissionTest, CommandsOfABatchSeeEachOther) {
   make_funded("alice", 100);
   make_funded("bob", 0);
-  std::vector<Command> commands = {
-      keyed(transfer("alice", "bob", 60), "k"), keyed(transfer("alice", "bob", 60), "k"),  // I1 inside a batch
-      keyed(transfer("alice", "bob", 61), "k"), transfer("alice", "bob", 50),
-      transfer("bob", "alice", 1),              reserve("alice", 40, "h"),
-      reserve("alice", 40, "h"),                reserve("bob", 40, "h"),
-      capture("h", 15),                         capture("h", 26),
-      Release{.hold = "h"},                     transfer("alice", "bob", 25),
-      reserve("alice", 1, "i"),                 top_up("alice", 1000),
-      reserve("alice", 1, "i")};
+  std::vector<Command> commands = {keyed(transfer("alice", "bob", 60), "k"),
+                                   keyed(transfer("alice", "bob", 60), "k"),  // I1 inside a batch
+                                   keyed(transfer("alice", "bob", 61), "k"),
+                                   transfer("alice", "bob", 50),
+                                   transfer("bob", "alice", 1),
+                                   reserve("alice", 40, "h"),
+                                   reserve("alice", 40, "h"),
+                                   reserve("bob", 40, "h"),
+                                   capture("h", 15),
+                                   capture("h", 26),
+                                   Release{.hold = "h"},
+                                   transfer("alice", "bob", 25),
+                                   reserve("alice", 1, "i"),
+                                   top_up("alice", 1000),
+                                   reserve("alice", 1, "i")};
   auto client = begin();
   const auto receipts = must(emit(client.session, commands));
   commit(client);
-  const auto code = [&](std::size_t i) { return receipts[i] ? "ok" : std::string(error_name(receipts[i].error().code)); };
+  const auto code = [&](std::size_t i) {
+    return receipts[i] ? "ok" : std::string(error_name(receipts[i].error().code));
+  };
   std::string codes;
   for (std::size_t i = 0; i < receipts.size(); ++i) codes += (i ? " " : "") + code(i);
   EXPECT_EQ(codes,

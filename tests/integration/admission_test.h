@@ -14,9 +14,7 @@ inline Amount kudos(std::int64_t whole) { return Amount::whole(whole); }
 inline Reserve reserve(const std::string& payer, std::int64_t amount, const std::string& hold) {
   return {.payer = ext(payer), .amount = kudos(amount), .hold = hold};
 }
-inline Capture capture(const std::string& hold, std::int64_t amount) {
-  return {.hold = hold, .amount = kudos(amount)};
-}
+inline Capture capture(const std::string& hold, std::int64_t amount) { return {.hold = hold, .amount = kudos(amount)}; }
 inline Transfer transfer(const std::string& payer, const std::string& recipient, std::int64_t amount) {
   return {.payer = ext(payer), .recipient = ext(recipient), .amount = kudos(amount)};
 }
@@ -63,8 +61,8 @@ class AdmissionTest : public LedgerTest {
   }
   static std::string available(const std::string& user) { return funds(user).available.to_string(); }
   static std::string hold_state(const std::string& hold) {
-    return ask("SELECT string_agg(state::text, ',' ORDER BY id) FROM kudos_reservations WHERE reservation_id = '" + hold +
-               "'");
+    return ask("SELECT string_agg(state::text, ',' ORDER BY id) FROM kudos_reservations WHERE reservation_id = '" +
+               hold + "'");
   }
   static void set(const std::string& user, const std::string& assignment) {
     server().run("UPDATE users SET " + assignment + " WHERE external_id = '" + user + "'");

@@ -57,8 +57,10 @@ std::optional<Command> command_of(const Happening& h) {
       command = Reserve{user(h.user), Amount::whole(h.amount), hold_id(h.hold), lifetime, {}};
       break;
     case Happening::extend:
-      command = Extend{hold_id(h.hold), h.a ? std::optional(Amount::whole(h.amount)) : std::nullopt,
-                       h.a ? lifetime : std::chrono::seconds(3), {}};
+      command = Extend{hold_id(h.hold),
+                       h.a ? std::optional(Amount::whole(h.amount)) : std::nullopt,
+                       h.a ? lifetime : std::chrono::seconds(3),
+                       {}};
       break;
     case Happening::release:
       command = Release{hold_id(h.hold), {}};
@@ -78,8 +80,7 @@ std::optional<Command> command_of(const Happening& h) {
     default:
       return std::nullopt;
   }
-  if (h.key >= 0)
-    std::visit([&](auto& each) { each.options.key = {"p", std::to_string(h.key)}; }, *command);
+  if (h.key >= 0) std::visit([&](auto& each) { each.options.key = {"p", std::to_string(h.key)}; }, *command);
   return command;
 }
 
@@ -103,7 +104,8 @@ struct Model {
     std::int64_t claims = 0;
     for (const auto& [id, rows] : holds)
       for (const HoldRow& row : rows)
-        if (row.payer == user && row.state == "active") claims += std::max<std::int64_t>(0, row.original - row.captured);
+        if (row.payer == user && row.state == "active")
+          claims += std::max<std::int64_t>(0, row.original - row.captured);
     return at(balance, user) - at(queued_debits, user) - claims;
   }
   static std::int64_t at(const std::map<int, std::int64_t>& map, int user) {
