@@ -37,7 +37,9 @@ std::string masked(std::string text) {
   text = std::regex_replace(text, std::regex("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "UUID");
   text = std::regex_replace(text, std::regex(R"(user +\d+)"), "user N");
   text = std::regex_replace(text, std::regex(R"(folded \d+ events in .*)"), "folded events");
-  return std::regex_replace(text, std::regex(R"((^|\n) *\d+ )"), "$1N ");  // the first column of a table
+  // The first column of a table, and how far it pushes the others.
+  text = std::regex_replace(text, std::regex(R"((^|\n) +)"), "$1");
+  return std::regex_replace(text, std::regex(R"((^|\n)\d+ )"), "$1N ");
 }
 
 TEST_F(CliDocsTest, AdmissionIsAsThePageSays) {
