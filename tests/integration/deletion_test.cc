@@ -55,10 +55,10 @@ class DeletionTest : public LedgerTest {
       row.folded_at = claim.now;
       row.events = static_cast<std::int32_t>(claim.events.size());
       row.previous = claim.head.digest;
-      WorkMap map = claim.map;
-      map.frontier = claim.highest_seen;
+      row.map = claim.map;
+      row.map.frontier = claim.highest_seen;
       const auto types = must(store::load_enum_types(connection));
-      must(store::write_and_commit(connection, types, outcome, claim.events, row, map));
+      must(store::write_and_commit(connection, types, outcome, claim.events, row));
     }
   };
 
