@@ -1,6 +1,6 @@
 // What admission costs: transfers a second with latencies, one call at a time and in group commit, beside a baseline
 // that locks both account rows in the order of their ids and updates running balances in the request.
-// A projector folds all the while. Options: --seconds N (5), --callers N (64), --lanes N (2), --linger-us N (500),
+// A projector folds all the while. Options: --seconds N (5), --callers N (64), --lanes N (1), --linger-us N (0),
 // --only-groups 1 (no single calls), --profile 1 (the server's time by statement).
 #include <algorithm>
 #include <atomic>
@@ -171,7 +171,7 @@ void prepare(const sim::ScratchLedger& ledger) {
 
 int run_admission(const Arguments& arguments) {
   const long seconds = option(arguments, "seconds", 5), callers = option(arguments, "callers", 64),
-             lanes = option(arguments, "lanes", 2), linger = option(arguments, "linger-us", 500);
+             lanes = option(arguments, "lanes", 1), linger = option(arguments, "linger-us", 0);
   const bool only_groups = option(arguments, "only-groups", 0) != 0, profiled = option(arguments, "profile", 0) != 0;
   std::map<std::string, std::string> settings;
   if (profiled) settings["shared_preload_libraries"] = "pg_stat_statements";

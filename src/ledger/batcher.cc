@@ -21,9 +21,11 @@ using Clock = std::chrono::steady_clock;
 
 // Plans must not depend on how fresh the statistics are; a lane that is cut off must lose its locks.
 constexpr const char* kLaneSettings = R"(
-SET enable_seqscan = off; SET jit = off; SET statement_timeout = '30s'; SET lock_timeout = '10s';
+SET enable_seqscan = off; SET jit = off; SET plan_cache_mode = force_generic_plan;
+SET statement_timeout = '30s'; SET lock_timeout = '500ms';
 SET idle_in_transaction_session_timeout = '15s')";
 constexpr std::chrono::milliseconds kReconnectPause{50};
+constexpr std::string_view kLockTimeout = "55P03";
 
 struct Task {
   Command command;
@@ -131,7 +133,8 @@ class Lane {
   }
 
   void answer_failure(std::span<Task> batch, const Error& error) {
-    if (batch.size() > 1 && error.recovery == Recovery::none && error.code == ErrorCode::database_error) {
+    const bool ones_own = error.recovery == Recovery::none && error.code == ErrorCode::database_error;
+    if (batch.size() > 1 && (ones_own || error.sqlstate == kLockTimeout)) {
       counters_.halvings += 1;
       const auto middle = batch.size() / 2;
       run(batch.first(middle));
@@ -156,6 +159,8 @@ class Lane {
         continue;
       }
       if (!is_retryable(error, &counters_.retries) || tries >= options_.retry.attempts) return receipts;
+      // Whoever waits for a lock keeps the others of the batch waiting.
+      if (commands.size() > 1 && error.sqlstate == kLockTimeout) return receipts;
       std::this_thread::sleep_for(retry_pause(options_.retry, tries++));
     }
   }

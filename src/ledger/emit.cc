@@ -88,6 +88,7 @@ Result<std::vector<Result<Receipt>>> ledger::execute(Session& session, std::span
   const bool own = transaction == Transaction::own;
   auto needs = needs_of(commands, run);
   needs.begin = own;
+  needs.keep_plans = !own && impl.connection.options().prepare;
   KUDOS_ASSIGN(auto context, store::load_for_emission(impl.connection, impl.keys, needs));
   if (context.mode != Mode::ledger)
     return fail(ErrorCode::shadow_mode_unsupported, "the ledger is in shadow mode, in which nothing can be emitted yet",
@@ -95,7 +96,8 @@ Result<std::vector<Result<Receipt>>> ledger::execute(Session& session, std::span
   Decisions decisions = decide(std::move(context.state), commands);
   std::vector<std::string_view> metadata;
   for (const Command& command : commands) metadata.push_back(command_options(command).metadata);
-  KUDOS_ASSIGN(const auto stored, store::store_decisions(impl.connection, impl.types, decisions, metadata, own));
+  KUDOS_ASSIGN(const auto stored, store::store_decisions(impl.connection, impl.types, decisions, metadata,
+                                                           {.commit = own, .keep_plans = needs.keep_plans}));
   if (stored.size() < decisions.events.size()) KUDOS_TRY(replay_twins(impl.connection, stored, decisions));
   return std::move(decisions.receipts);
 }

@@ -30,7 +30,7 @@ struct ProjectorOptions {
   std::int32_t batch_postings = 1000;               // KUDOS_APPLIER_BATCH_SIZE; at least one event is taken
   std::chrono::milliseconds interval{3000};         // KUDOS_APPLIER_INTERVAL (seconds): the idle tick
   std::int32_t max_catchup_cycles = 10;             // KUDOS_APPLIER_MAX_CATCHUP_CYCLES: cycles within a tick
-  std::chrono::milliseconds shortest_interval{10};  // the tick while work arrives
+  std::chrono::milliseconds shortest_interval{25};  // between folds while work arrives
   TrustPolicy trust = {};                           // KUDOS_TRUST_THRESHOLD (kudos): unset, nobody becomes trusted
 
   // Overrides from the environment; invalid_request names a variable that isn't a number in range.

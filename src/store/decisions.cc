@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/try.h"
+#include "store/emission.h"
 #include "store/event_writer.h"
 #include "store/holds.h"
 
@@ -78,8 +79,9 @@ void queue_transfers(db::Connection& connection, const std::vector<DecidedTransf
 
 Result<std::unordered_set<EventSeq>> store_decisions(db::Connection& connection, const EnumTypes& types,
                                                      const Decisions& decisions,
-                                                     std::span<const std::string_view> metadata, bool commit) {
-  if (decisions.events.empty() && !decisions.has_side_effects() && !commit) return std::unordered_set<EventSeq>{};
+                                                     std::span<const std::string_view> metadata, StoreOptions options) {
+  if (decisions.events.empty() && !decisions.has_side_effects() && !options.commit) return std::unordered_set<EventSeq>{};
+  if (options.keep_plans) queue_keep_plans(connection);
   EventWriter writer(types);
   for (const DecidedEvent* decided : storage_order(decisions.events))
     writer.add(decided->event, metadata[decided->command]);
@@ -92,10 +94,11 @@ Result<std::unordered_set<EventSeq>> store_decisions(db::Connection& connection,
   queue_new_holds(connection, decisions.new_holds, decisions.now);
   queue_requests(connection, decisions.requests);
   queue_transfers(connection, decisions.transfers, decisions.now);
-  if (commit) connection.queue(db::kCommit);
+  if (options.keep_plans) queue_restore_plans(connection);
+  if (options.commit) connection.queue(db::kCommit);
   KUDOS_ASSIGN(const auto results, connection.flush());
   if (writer.empty()) return std::unordered_set<EventSeq>{};
-  return EventWriter::stored_seqs(results.front());
+  return EventWriter::stored_seqs(results[options.keep_plans ? 1 : 0]);
 }
 
 }  // namespace kudos::store

@@ -9,6 +9,15 @@
 namespace kudos::store {
 namespace {
 
+constexpr db::Statement kKeepPlans{"keep_plans", R"(
+SELECT set_config('kudos.plan_cache_mode', current_setting('plan_cache_mode'), true),
+       set_config('kudos.enable_seqscan', current_setting('enable_seqscan'), true),
+       set_config('kudos.jit', current_setting('jit'), true), set_config('plan_cache_mode', 'force_generic_plan', true),
+       set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true))"};
+constexpr db::Statement kRestorePlans{"restore_plans", R"(
+SELECT set_config('plan_cache_mode', current_setting('kudos.plan_cache_mode'), true),
+       set_config('enable_seqscan', current_setting('kudos.enable_seqscan'), true),
+       set_config('jit', current_setting('kudos.jit'), true))"};
 constexpr db::Statement kLockGate{"lock_gate", "SELECT pg_advisory_xact_lock_shared($1::bigint)"};
 // A statement of its own behind the lock, so that its snapshot is younger. The transaction id is assigned before any
 // sequence number is drawn (see kudos_assign_transaction_id).
@@ -354,6 +363,9 @@ bool needs_admission(const AdmissionNeeds& needs) {
 
 }  // namespace
 
+void queue_keep_plans(db::Connection& connection) { connection.queue(kKeepPlans); }
+void queue_restore_plans(db::Connection& connection) { connection.queue(kRestorePlans); }
+
 Result<EmissionContext> load_for_emission(db::Connection& connection, const LockKeys& keys,
                                           const EmissionNeeds& needs) {
   EmissionContext context;
@@ -371,12 +383,17 @@ Result<EmissionContext> load_for_emission(db::Connection& connection, const Lock
   }
   const LockPlan plan = resolver.plan(needs.admission);
   if (!pinned) queue_mode(connection, keys);
+  if (needs.keep_plans) queue_keep_plans(connection);
   queue_locks(connection, keys, plan);
   Reads reads(connection);
   if (!plan.holds.empty())
     reads.expect([&](const db::Rows& rows) { context.state.locked_holds = read_locked_holds(rows); });
   queue_lookups(reads, plan, needs, context.state);
   if (needs_admission(needs.admission)) queue_admission(reads, connection, plan, needs, context.state);
+  if (needs.keep_plans) {
+    queue_restore_plans(connection);
+    reads.expect([](const db::Rows&) {});
+  }
   KUDOS_ASSIGN(const auto results, connection.flush());
   if (!pinned) {
     KUDOS_ASSIGN(context.mode, read_mode(results[mode_at]));

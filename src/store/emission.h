@@ -21,6 +21,7 @@ struct EmissionNeeds {
   std::int32_t events = 0;      // how many sequence numbers to draw
   std::int32_t new_holds = 0;   // how many numbers of holds to draw
   bool begin = false;           // begin a transaction first, in the same round trip
+  bool keep_plans = false;      // on a session that isn't ours
   AdmissionNeeds admission;
 };
 
@@ -43,6 +44,11 @@ struct UserFunds {
 Result<UserFunds> load_funds(db::Connection& connection, const LockKeys& keys, UserId user);
 // The same without any lock, for answers to people: true when it was read, and never a reason to spend.
 Result<UserFunds> peek_funds(db::Connection& connection, UserId user);
+
+// Our statements take arrays, for which the planner would make a new plan at every call: dearer than the statement itself.
+// Between these two, in one flush, it keeps one plan for each; the caller's own settings are as they were afterwards.
+void queue_keep_plans(db::Connection& connection);
+void queue_restore_plans(db::Connection& connection);
 
 // Just the gate and the mode.
 Result<Mode> pin_mode(db::Connection& connection, const LockKeys& keys);
