@@ -174,7 +174,7 @@ class LoopFailureTest : public FailureTest {
     return {.conninfo = server().conninfo(), .projector = {.interval = std::chrono::milliseconds(100)}, .log = {}};
   }
   static void wait_until(const std::function<bool()>& done) {
-    for (int i = 0; i < 1000 && !done(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    for (int i = 0; i < 3000 && !done(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(20));
     EXPECT_TRUE(done());
   }
 };
@@ -245,8 +245,9 @@ TEST_F(LoopFailureTest, AServerCrashInMidCycleLosesNothing) {
   const std::string backend = "FROM pg_stat_activity WHERE query LIKE '%UPDATE%users%' AND wait_event = 'PgSleep'";
   wait_until([&] { return ask("SELECT count(*) " + backend) == "1"; });
   ::kill(std::stoi(ask("SELECT pid " + backend)), SIGKILL);
-  wait_until([] { return db::Connection::open(server().conninfo()).has_value(); });
+  // First that the connection went, or the look would come before the crash.
   wait_until([&] { return loop.stats().reconnections > 0; });
+  wait_until([] { return db::Connection::open(server().conninfo()).has_value(); });
   cure();
   wait_until([] { return pending() == "0"; });
   loop.stop();

@@ -35,6 +35,17 @@ class ExamplesTest : public PackagingTest {
     EXPECT_EQ(balance("alice"), "64.00");
     EXPECT_EQ(balance("bob"), "36.00");
   }
+
+  static void expect_what_stream_does(const std::filesystem::path& program) {
+    prepare_accounts();
+    fold_all();
+    const auto output = expect_success({program, server().conninfo()});
+    expect_in_order(output, {"alice has 90.00 available", "extended: 20.00", "extended: 30.00", "charged: 37.00",
+                             "charged: 37.00", "alice has 63.00 available"});
+    EXPECT_NE(output.find("charged: 37.00, replayed"), std::string::npos) << output;
+    fold_all();
+    EXPECT_EQ(balance("alice"), "63.00");
+  }
 };
 
 TEST_F(ExamplesTest, CppWithFindPackage) {
@@ -44,6 +55,8 @@ TEST_F(ExamplesTest, CppWithFindPackage) {
                   std::string("-DCMAKE_CXX_FLAGS=-Wall -Wextra -Werror ") + KUDOS_CXX_FLAGS});
   expect_success({KUDOS_CMAKE, "--build", build});
   expect_what_cpp_does(build / "settle");
+  server().fresh_database();
+  expect_what_stream_does(build / "stream");
 }
 
 TEST_F(ExamplesTest, CppWithPkgConfigAndGcc) {
