@@ -1,5 +1,5 @@
-// The life of a streamed request: the estimate is held before the first token, the hold grows while tokens flow, and the
-// true cost is captured at the end, however late, once.
+// The life of a streamed request: the estimate is held before the first token, the hold grows while tokens flow, and
+// the true cost is captured at the end, however late, once.
 //
 //   stream CONNINFO        e.g. stream "host=/var/lib/kudos/socket user=kudos dbname=kudos"
 //
