@@ -9,9 +9,9 @@
 //
 // Failures: a deadlock or a twin runs the batch again, a bounded number of times. Another database error, or a lock
 // that somebody keeps for half a second, splits it in halves, until the one command that causes it is alone with its
-// error. After a lost connection, also during COMMIT, the batch runs again with the same event ids, so that what was
-// committed counts as done. (A reserve, extend or release without a key isn't remembered, but doing it again changes
-// nothing.)
+// error. After a lost connection, also during COMMIT, the batch runs again with the same ids, so that what was
+// committed counts as done. When the database stays away longer than `outage`, a command whose commit's end wasn't
+// heard is answered commit_in_doubt with its event id.
 //
 // Thread-safety: all members may be called from any thread.
 #pragma once
@@ -59,6 +59,7 @@ class Batcher {
   explicit Batcher(BatcherOptions options);
   ~Batcher();  // stops
 
+  // Must not throw, and not stop or destroy the batcher.
   using Answer = std::function<void(Result<Receipt>)>;
   // Takes the command; the answer comes once, from a lane's thread, or from this one when the queue is full or the
   // batcher stops (overloaded). A caller that goes away before its answer leaves nothing behind but the command's

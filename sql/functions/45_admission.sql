@@ -45,6 +45,18 @@ $$;
 
 -- Locks ------------------------------------------------------------------------------------------------------------------
 
+-- The hold under a business id: the active one, else the last; no row when there is none. Two index probes, however often
+-- the id was used.
+CREATE OR REPLACE FUNCTION kudos_find_hold(hold text) RETURNS SETOF kudos_reservations LANGUAGE sql STABLE AS $$
+    SELECT * FROM (
+        (SELECT * FROM @schema@.kudos_reservations
+         WHERE reservation_id = hold AND state = 'active' AND owner_event_id IS NULL)
+        UNION ALL
+        (SELECT * FROM @schema@.kudos_reservations
+         WHERE reservation_id = hold AND owner_event_id IS NULL ORDER BY id DESC LIMIT 1)) both_rows
+    LIMIT 1
+$$;
+
 -- The hold under a business id: the active one, its row locked; else the last one. All columns are NULL when there is none.
 CREATE OR REPLACE FUNCTION kudos_lock_hold(hold text) RETURNS kudos_reservations
     LANGUAGE plpgsql VOLATILE SET search_path = @schema@, pg_temp AS $$
@@ -56,9 +68,7 @@ BEGIN
         locked := NULL;
         SELECT h.id INTO locked FROM kudos_reservations h
             WHERE h.reservation_id = hold AND h.state = 'active' AND h.owner_event_id IS NULL FOR NO KEY UPDATE;
-        SELECT * INTO held FROM kudos_reservations h
-            WHERE h.reservation_id = hold AND h.owner_event_id IS NULL
-            ORDER BY (h.state = 'active') DESC, h.id DESC LIMIT 1;
+        SELECT * INTO held FROM kudos_find_hold(hold);
         -- The one that we waited for may have ended, and another may have taken its id: that one isn't locked yet.
         IF held.state IS DISTINCT FROM 'active' OR held.id = locked THEN RETURN held; END IF;
     END LOOP;
@@ -71,8 +81,7 @@ DECLARE
     payer integer;
     held kudos_reservations;
 BEGIN
-    SELECT h.user_id INTO payer FROM kudos_reservations h WHERE h.reservation_id = hold AND h.owner_event_id IS NULL
-        ORDER BY (h.state = 'active') DESC, h.id DESC LIMIT 1;
+    SELECT h.user_id INTO payer FROM kudos_find_hold(hold) h;
     IF payer IS NOT NULL THEN PERFORM kudos_lock_payer(payer); END IF;
     held := kudos_lock_hold(hold);
     -- A second payer's lock, taken out of order, could deadlock.

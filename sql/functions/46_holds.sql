@@ -134,8 +134,8 @@ BEGIN
     PERFORM kudos_check_mode(kudos_mode(), true);
     PERFORM kudos_check_hold_id(h) FROM unnest(holds) AS h;
     PERFORM kudos_lock_payer(payer.id) FROM (
-        SELECT DISTINCT h.user_id AS id FROM kudos_reservations h
-        WHERE h.reservation_id = ANY (holds) AND h.owner_event_id IS NULL ORDER BY h.user_id OFFSET 0) payer;
+        SELECT DISTINCT h.user_id AS id FROM unnest(holds) AS wanted CROSS JOIN LATERAL kudos_find_hold(wanted) h
+        ORDER BY id OFFSET 0) payer;
     PERFORM FROM kudos_reservations h
         WHERE h.reservation_id = ANY (holds) AND h.state = 'active' AND h.owner_event_id IS NULL
         ORDER BY h.id FOR NO KEY UPDATE;

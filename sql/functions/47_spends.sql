@@ -106,7 +106,7 @@ DECLARE
 BEGIN
     SELECT c.transfer_guard_seconds INTO guard FROM kudos_ledger_control c;
     IF guard > 0 AND EXISTS (SELECT FROM kudos_transfers t WHERE t.payer_id = recipient AND t.recipient_id = payer
-                             AND t.created > clock_timestamp() - make_interval(secs => guard)) THEN
+                             AND t.created > (SELECT clock_timestamp() - make_interval(secs => guard))) THEN
         PERFORM kudos_fail('reverse_transfer', format('user %s gave to user %s a moment ago', recipient, payer),
                            'Wait until the guard time has passed.');
     END IF;

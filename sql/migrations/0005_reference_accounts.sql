@@ -11,12 +11,16 @@ CREATE TABLE kudos_accounts (
         CONSTRAINT kudos_accounts_user_id_fkey REFERENCES users (id) ON DELETE CASCADE
 );
 
-CREATE FUNCTION kudos_open_account() RETURNS trigger LANGUAGE plpgsql SET search_path = @schema@, pg_temp AS $$
+-- With the rights of the ledger's owner: whoever may insert users need not know of accounts.
+CREATE FUNCTION kudos_open_account() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = @schema@, pg_temp AS $$
 BEGIN
     INSERT INTO kudos_accounts VALUES (NEW.id) ON CONFLICT DO NOTHING;
     RETURN NULL;
 END $$;
 CREATE TRIGGER kudos_users_have_accounts AFTER INSERT ON users FOR EACH ROW EXECUTE FUNCTION kudos_open_account();
+-- Also for rows that arrive by replication.
+ALTER TABLE users ENABLE ALWAYS TRIGGER kudos_users_have_accounts;
 INSERT INTO kudos_accounts SELECT id FROM users ON CONFLICT DO NOTHING;
 
 CREATE TRIGGER kudos_accounts_never_change

@@ -112,7 +112,8 @@ class Deciding {
 
   std::optional<First> find_first(const Uuid& id) const {
     if (const auto event = state_.events.find(id); event != state_.events.end())
-      return First{event->second.request_digest, {.event_id = id, .seq = event->second.seq}};
+      return First{event->second.request_digest,
+                   {.event_id = id, .seq = event->second.seq, .hold = event->second.hold}};
     if (const auto request = state_.requests.find(id); request != state_.requests.end())
       return First{request->second.request_digest,
                    {.event_id = id,
@@ -222,6 +223,8 @@ class Deciding {
     KUDOS_ASSIGN(auto produced, produce(transfer, state_.directory));
     const UserId payer = state_.directory.users.at(transfer.payer).id;
     const UserId recipient = state_.directory.users.at(transfer.recipient).id;
+    // A name may have gone over to another user between the look for whom to lock and the lock.
+    if (!state_.locked_pairs.contains({payer, recipient})) return meanwhile("a name changed hands");
     if (state_.guards_transfers && state_.recent_transfers.contains({recipient, payer}))
       return fail(
           ErrorCode::reverse_transfer,
@@ -423,17 +426,19 @@ class Deciding {
   }
 
   static std::unexpected<Error> changed_hands(const Hold& hold) {
-    Error error{ErrorCode::database_error,
-                "hold " + hold.business_id + " changed hands meanwhile",
-                {},
-                "40001",
-                {},
-                Recovery::retry};
-    return std::unexpected(std::move(error));
+    return meanwhile("hold " + hold.business_id + " changed hands");
+  }
+
+  // The transaction must run again.
+  static std::unexpected<Error> meanwhile(const std::string& what) {
+    return std::unexpected(
+        Error{ErrorCode::database_error, what + " meanwhile", "Run it again.", "40001", {}, Recovery::retry});
   }
 
   Status require_available(UserId payer, Total amount, Total given_back = {}) const {
-    const Total available = available_.at(payer) + given_back;
+    const auto running = available_.find(payer);
+    if (running == available_.end()) return meanwhile("a name changed hands");
+    const Total available = running->second + given_back;
     if (amount <= available) return {};
     return insufficient(payer, amount, available);
   }
@@ -457,9 +462,10 @@ class Deciding {
       step.event->request_digest = digest;
       step.receipt.seq = step.event->seq;
       if (step.transfer) note_transfer(*step.transfer, *step.event, step.receipt.amount);
-      add_event(index, *std::move(step.event), digest);
-    } else if (leaves_no_event(command) && digest) {
-      const StoredRequest request{*digest, step.receipt.hold, step.receipt.amount};
+      add_event(index, *std::move(step.event), digest, step.receipt.hold);
+    } else if (leaves_no_event(command) && (digest || command_options(command).event_id)) {
+      // Under an id that the caller fixed there is nothing to compare: it is this very command.
+      const StoredRequest request{digest.value_or(Digest{}), step.receipt.hold, step.receipt.amount};
       state_.requests.emplace(id, request);
       out_.requests.push_back({id, request});
     }
@@ -484,13 +490,13 @@ class Deciding {
     out_.new_holds.emplace(hold.id, std::move(hold));
   }
 
-  void add_event(std::size_t index, Event event, const std::optional<Digest>& digest) {
+  void add_event(std::size_t index, Event event, const std::optional<Digest>& digest, std::int64_t hold) {
     for (const Posting& posting : event.postings) {
       if (posting.escrow || !posting.amount.is_negative()) continue;
       if (const auto running = available_.find(posting.user); running != available_.end())
         running->second += posting.amount;
     }
-    if (digest) state_.events.emplace(event.id, StoredEvent{event.seq, digest});
+    state_.events.emplace(event.id, StoredEvent{event.seq, digest, hold});
     out_.events.push_back({index, std::move(event)});
   }
 

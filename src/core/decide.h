@@ -27,6 +27,7 @@ namespace kudos {
 struct StoredEvent {
   EventSeq seq;
   std::optional<Digest> request_digest;
+  std::int64_t hold = 0;  // that its debit names
 };
 
 // The first result of a key whose command left no event.
@@ -62,6 +63,7 @@ struct DecisionState {
   std::map<Uuid, StoredEvent> events;             // under the ids that the commands' keys make
   std::map<Uuid, StoredRequest> requests;         // likewise
   std::set<Pair> recent_transfers;                // within the guard time
+  std::set<Pair> locked_pairs;                    // whose recent transfers were looked for
   bool guards_transfers = true;
   std::vector<EventSeq> seqs;          // numbers for new events, at least one a command
   std::vector<std::int64_t> hold_ids;  // numbers for new holds, at least one a command that may make one

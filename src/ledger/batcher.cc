@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/try.h"
+#include "core/produce.h"
 #include "db/connection.h"
 #include "ledger/execution.h"
 
@@ -30,6 +31,9 @@ constexpr std::string_view kLockTimeout = "55P03";
 struct Task {
   Command command;
   Batcher::Answer answer;
+  // Its id may be there already: the caller fixed it, or a commit's end wasn't heard. Then it is looked for.
+  bool may_be_stored = false;
+  std::optional<Error> doubt;  // of a commit whose end wasn't heard and isn't known yet
 };
 
 // An id made once, before the first attempt: so that running the command again is recognised.
@@ -112,9 +116,7 @@ class Lane {
 
   // One transaction, answered; returns those commands, moved to the front, which must run again for themselves.
   std::span<Task> run_round(std::span<Task> batch, int round) {
-    std::vector<Command> commands;
-    for (const Task& task : batch) commands.push_back(task.command);
-    auto receipts = run_until_settled(commands);
+    auto receipts = run_until_settled(batch);
     if (!receipts) {
       answer_failure(batch, receipts.error());
       return {};
@@ -134,25 +136,35 @@ class Lane {
 
   void answer_failure(std::span<Task> batch, const Error& error) {
     const bool ones_own = error.recovery == Recovery::none && error.code == ErrorCode::database_error;
-    if (batch.size() > 1 && (ones_own || error.sqlstate == kLockTimeout)) {
+    if (batch.size() > 1 && (ones_own || error.recovery == Recovery::retry)) {
       counters_.halvings += 1;
       const auto middle = batch.size() / 2;
       run(batch.first(middle));
       run(batch.subspan(middle));
       return;
     }
-    for (Task& task : batch) answer(task, std::unexpected(error));
+    for (Task& task : batch) answer(task, std::unexpected(task.doubt ? doubt_of(task) : error));
+  }
+
+  // Nobody heard how it ended, and asking again failed too.
+  static Error doubt_of(const Task& task) {
+    Error doubt = *task.doubt;
+    doubt.message += " (event " + make_event_id(task.command).to_string() + ")";
+    return doubt;
   }
 
   // Runs the batch until it is committed or refused as a whole.
-  Result<Receipts> run_until_settled(const std::vector<Command>& commands) {
+  Result<Receipts> run_until_settled(std::span<Task> batch) {
+    std::vector<Command> commands;
+    for (const Task& task : batch) commands.push_back(task.command);
     const auto give_up = Clock::now() + options_.outage;
-    auto run = ledger::Run::first;
     for (int tries = 1;;) {
-      auto receipts = attempt(commands, std::exchange(run, ledger::Run::again));
+      const bool again = std::ranges::any_of(batch, &Task::may_be_stored);
+      auto receipts = attempt(commands, again ? ledger::Run::again : ledger::Run::first);
       if (receipts) return receipts;
       const Error& error = receipts.error();
       if (error.recovery == Recovery::reconnect || error.recovery == Recovery::in_doubt) {
+        if (error.recovery == Recovery::in_doubt) note_doubt(batch, error);
         drop_connection();
         if (Clock::now() > give_up) return receipts;
         std::this_thread::sleep_for(kReconnectPause);
@@ -160,8 +172,15 @@ class Lane {
       }
       if (!is_retryable(error, &counters_.retries) || tries >= options_.retry.attempts) return receipts;
       // Whoever waits for a lock keeps the others of the batch waiting.
-      if (commands.size() > 1 && error.sqlstate == kLockTimeout) return receipts;
+      if (batch.size() > 1 && error.sqlstate == kLockTimeout) return receipts;
       std::this_thread::sleep_for(retry_pause(options_.retry, tries++));
+    }
+  }
+
+  static void note_doubt(std::span<Task> batch, const Error& error) {
+    for (Task& task : batch) {
+      task.may_be_stored = true;
+      if (!task.doubt) task.doubt = error;
     }
   }
 
@@ -212,8 +231,9 @@ class Batcher::Lanes {
   }
 
   void submit(Command command, Answer answer) {
+    const bool may_be_stored = command_options(command).event_id.has_value();
     fix_event_id(command);
-    Task task{std::move(command), std::move(answer)};
+    Task task{std::move(command), std::move(answer), may_be_stored, std::nullopt};
     if (queue_.push(task)) return;
     counters_.overloaded += 1;
     task.answer(
@@ -222,6 +242,7 @@ class Batcher::Lanes {
 
   void stop() {
     queue_.stop();
+    const std::lock_guard lock(joining_);
     for (std::thread& thread : threads_)
       if (thread.joinable()) thread.join();
   }
@@ -253,6 +274,7 @@ class Batcher::Lanes {
   const BatcherOptions options_;
   Queue queue_;
   Counters counters_;
+  std::mutex joining_;
   std::vector<std::thread> threads_;
 };
 

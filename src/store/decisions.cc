@@ -92,8 +92,8 @@ Result<std::unordered_set<EventSeq>> store_decisions(db::Connection& connection,
   }
   // Ends before beginnings: an id that comes back must be free.
   queue_changed_holds(connection, decisions.changed_holds, decisions.now);
-  queue_new_holds(connection, decisions.new_holds, decisions.now);
   queue_requests(connection, decisions.requests);
+  queue_new_holds(connection, decisions.new_holds, decisions.now);
   queue_transfers(connection, decisions.transfers, decisions.now);
   if (options.keep_plans) queue_restore_plans(connection);
   if (options.commit) connection.queue(db::kCommit);

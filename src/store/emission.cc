@@ -24,8 +24,10 @@ constexpr db::Statement kLockGate{"lock_gate", "SELECT pg_advisory_xact_lock_sha
 constexpr db::Statement kReadMode{"read_mode", R"(
 SELECT mode::text, current_setting('transaction_isolation'), pg_current_xact_id() IS NOT NULL
 FROM @schema@.kudos_ledger_control)"};
-constexpr db::Statement kFindEvents{
-    "find_events", "SELECT event_id, seq, request_digest FROM @schema@.kudos_events WHERE event_id = ANY ($1::uuid[])"};
+constexpr db::Statement kFindEvents{"find_events", R"(
+SELECT e.event_id, e.seq, e.request_digest,
+       (SELECT max(p.hold_id) FROM @schema@.kudos_postings p WHERE p.event_seq = e.seq)
+FROM @schema@.kudos_events e WHERE e.event_id = ANY ($1::uuid[]))"};
 #define KUDOS_USER_COLUMNS                                                                    \
   "SELECT u.id, u.account_class, u.trusted, u.deleted_at IS NOT NULL, p.shortfall = 'debt', " \
   "(u.usage_multiplier * 10000)::bigint, u.suspicious, u.flagged, u.education "
@@ -137,7 +139,7 @@ void read_workers(const db::Rows& rows, Directory& directory) {
 std::map<Uuid, StoredEvent> read_events(const db::Rows& rows) {
   std::map<Uuid, StoredEvent> events;
   for (int row = 0; row < rows.size(); ++row) {
-    StoredEvent stored{{rows.int64(row, 1)}, std::nullopt};
+    StoredEvent stored{{rows.int64(row, 1)}, std::nullopt, rows.is_null(row, 3) ? 0 : rows.int64(row, 3)};
     if (!rows.is_null(row, 2)) {
       const auto bytes = rows.text(row, 2);
       std::ranges::copy(bytes, stored.request_digest.emplace().begin());
@@ -315,6 +317,7 @@ void queue_admission(Reads& reads, db::Connection& connection, const LockPlan& p
   }
   if (!plan.pairs.empty()) {
     const auto [payers, recipients] = pairs_of(plan);
+    state.locked_pairs = plan.pairs;
     reads.add(kFindReverse, std::move(db::Params().add(payers).add(recipients)), [&](const db::Rows& rows) {
       for (int row = 0; row < rows.size(); ++row)
         state.recent_transfers.emplace(UserId{rows.int32(row, 1)}, UserId{rows.int32(row, 0)});

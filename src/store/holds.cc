@@ -10,15 +10,19 @@ constexpr db::Statement kLockHolds{"lock_active_holds", R"(
 SELECT id FROM @schema@.kudos_reservations
 WHERE reservation_id = ANY ($1::text[]) AND state = 'active' AND owner_event_id IS NULL
 ORDER BY id FOR NO KEY UPDATE)"};
-// Two index probes an id. The active row is not always the last one: an end and a new beginning may be one transaction.
+// Two index probes an id, however often it was used: the active row, which is not always the last one, else the last.
 constexpr db::Statement kReadHolds{"read_holds", R"(
 SELECT h.id, h.reservation_id, h.user_id, h.original_amount, h.captured_amount, h.consumed_amount, h.state::text,
        h.reason, h.expires
 FROM unnest($1::text[]) AS wanted(reservation_id)
 CROSS JOIN LATERAL (
-    SELECT * FROM @schema@.kudos_reservations
-    WHERE reservation_id = wanted.reservation_id AND owner_event_id IS NULL
-    ORDER BY (state = 'active') DESC, id DESC LIMIT 1) h)"};
+    SELECT * FROM (
+        (SELECT * FROM @schema@.kudos_reservations
+         WHERE reservation_id = wanted.reservation_id AND state = 'active' AND owner_event_id IS NULL)
+        UNION ALL
+        (SELECT * FROM @schema@.kudos_reservations
+         WHERE reservation_id = wanted.reservation_id AND owner_event_id IS NULL ORDER BY id DESC LIMIT 1)) both_rows
+    LIMIT 1) h)"};
 constexpr db::Statement kNewHolds{"new_holds", R"(
 WITH made AS (
     INSERT INTO @schema@.kudos_reservations
@@ -62,13 +66,14 @@ constexpr db::Statement kSweepPayers{"sweep_payers", R"(
 SELECT id FROM (
     SELECT DISTINCT user_id AS id FROM (
         SELECT user_id FROM @schema@.kudos_reservations
-        WHERE state = 'active' AND expires IS NOT NULL AND expires <= clock_timestamp()
-        ORDER BY expires LIMIT $2::integer) due
+        WHERE state = 'active' AND expires IS NOT NULL AND expires <= (SELECT clock_timestamp())
+        ORDER BY expires LIMIT 20 * $2::integer) due
     ORDER BY id OFFSET 0) payer
 WHERE pg_try_advisory_xact_lock($1::integer, payer.id))"};
 constexpr db::Statement kSweepHolds{"sweep_lock_holds", R"(
 SELECT id FROM @schema@.kudos_reservations
-WHERE user_id = ANY ($1::integer[]) AND state = 'active' AND expires IS NOT NULL AND expires <= clock_timestamp()
+WHERE user_id = ANY ($1::integer[]) AND state = 'active' AND expires IS NOT NULL
+  AND expires <= (SELECT clock_timestamp())
 ORDER BY id LIMIT $2::integer FOR NO KEY UPDATE SKIP LOCKED)"};
 constexpr db::Statement kExpireHolds{"expire_holds", R"(
 UPDATE @schema@.kudos_reservations SET state = 'expired', reason = 'deadline', ended = clock_timestamp()
@@ -140,8 +145,14 @@ void queue_new_holds(db::Connection& connection, const std::map<std::int64_t, Ho
   auto originals = db::Array::numerics(), captured = db::Array::numerics();
   auto expires = db::Array::timestamps();
   auto owners = db::Array::uuids();
-  for (const auto& [id, hold] : holds) {
-    ids.add(id);
+  // By business id: so that two batches that want the same ids meet without a deadlock.
+  std::map<std::string_view, std::vector<const Hold*>> by_business_id;
+  for (const auto& [id, hold] : holds) by_business_id[hold.business_id].push_back(&hold);
+  std::vector<const Hold*> order;
+  for (const auto& [business_id, same] : by_business_id) order.insert(order.end(), same.begin(), same.end());
+  for (const Hold* each : order) {
+    const Hold& hold = *each;
+    ids.add(hold.id);
     business_ids.add(hold.business_id);
     payers.add(hold.payer);
     originals.add(hold.original);

@@ -290,6 +290,48 @@ TEST_F(RacesTest, CutConnectionsLoseAndDoubleNothing) {
   EXPECT_EQ(available("alice"), "99600.00");
 }
 
+// A caller that fixed the id, and sends the same command again: what is there counts as done.
+TEST_F(RacesTest, AFixedIdIsDoneOnce) {
+  make_funded("alice", 100);
+  make_funded("bob", 0);
+  auto gift = transfer("alice", "bob", 80);
+  gift.options.event_id = Uuid::v7();
+  auto estimate = reserve("alice", 10, "h");
+  estimate.options.event_id = Uuid::v7();
+  auto options = batching();
+  options.linger = std::chrono::milliseconds(50);
+  Batcher batcher(options);
+  // Twice in one batch, with a neighbour, and once more later.
+  auto neighbour = batcher.submit(top_up("bob", 1));
+  auto one = batcher.submit(gift), two = batcher.submit(gift), held = batcher.submit(estimate);
+  EXPECT_TRUE(neighbour.get().has_value());
+  const auto first = must(one.get());
+  EXPECT_EQ(must(two.get()).seq, first.seq);
+  const auto later = must(batcher.run(gift));
+  EXPECT_EQ(later.event_id, *gift.options.event_id);
+  EXPECT_EQ(later.hold, first.hold);
+  EXPECT_EQ(later.amount.to_string(), "80.00");
+  const auto hold = must(held.get()).hold;
+  must(batcher.run(Release{.hold = "h"}));
+  EXPECT_EQ(must(batcher.run(estimate)).hold, hold);
+  EXPECT_EQ(hold_state("h"), "released") << "the same command again reserves nothing";
+  EXPECT_EQ(available("alice"), "20.00");
+}
+
+// A user who appears between the look for the name and the locks.
+TEST_F(RacesTest, AUserWhoAppearsMeanwhileIsJudgedAfresh) {
+  make_funded("alice", 100);
+  must(run(reserve("alice", 10, "h")));
+  auto holder = server().open();
+  must(holder.run_script("BEGIN; SELECT FROM kudos_reservations FOR UPDATE"));
+  auto waiting = std::async(std::launch::async, [&] { return run(reserve("late", 10, "h")); });
+  while (ask("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") == "0")
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  make_user("late");
+  must(holder.run_script("UPDATE kudos_reservations SET state = 'released', ended = now(), reason = 'x'; COMMIT"));
+  EXPECT_EQ(refusal(waiting.get()), ErrorCode::insufficient_funds);
+}
+
 TEST_F(RacesTest, AFullQueueRefusesAtOnce) {
   make_funded("alice", 1000);
   auto holder = begin();

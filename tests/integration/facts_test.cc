@@ -78,5 +78,15 @@ TEST_F(FactsTest, TheDocumentedViewsHaveTheirColumns) {
   EXPECT_EQ(ask("SELECT count(DISTINCT id) = count(*) FROM kudos_ledger"), "t");
 }
 
+// A service's own role may make users without knowing of accounts; so may replication.
+TEST_F(LedgerTest, WhoeverInsertsUsersOpensTheirAccounts) {
+  server().run(R"(
+    DROP ROLE IF EXISTS app; CREATE ROLE app; GRANT SELECT, INSERT ON users TO app;
+    SET ROLE app; INSERT INTO users (id) VALUES (7001); RESET ROLE;
+    SET session_replication_role = replica; INSERT INTO users (id) VALUES (7002); RESET session_replication_role)");
+  EXPECT_EQ(ask("SELECT count(*) FROM kudos_accounts WHERE user_id IN (7001, 7002)"), "2");
+  server().run("REVOKE ALL ON users FROM app; DROP ROLE app");
+}
+
 }  // namespace
 }  // namespace kudos::testing

@@ -237,6 +237,8 @@ class Store {
     DecisionState state;
     state.now = {now};
     state.guards_transfers = false;
+    for (int a = 0; a < kUsers; ++a)
+      for (int b = 0; b < kUsers; ++b) state.locked_pairs.emplace(UserId{a + 1}, UserId{b + 1});
     for (int i = 0; i < kUsers; ++i) {
       UserFacts facts;
       facts.id = {i + 1};
