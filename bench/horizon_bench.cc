@@ -7,7 +7,7 @@
 // with the first.
 //
 // Options: --batch N (1000 postings), --fk 0 to see the part of the foreign key from postings to users, --seconds N
-// (60; 600 for the long form), --writers N (2), --open 0 for a control run without the transaction,
+// (60; 600 for the long form), --fillfactor N to try another one than the schema's, --writers N (2), --open 0 for a control run without the transaction,
 // --tables 1 to show what grew, --statements 1 for the statements of the first and the last tenth (needs the server's
 // contrib module pg_stat_statements).
 #include <algorithm>
@@ -122,6 +122,9 @@ int run_horizon(const Arguments& arguments) {
   sim::ScratchLedger ledger(settings(statements));
   if (statements) ledger.run("CREATE EXTENSION pg_stat_statements; SELECT 1");
   fill_market(ledger, market_of_writer(0));
+  if (const long room = option(arguments, "fillfactor", 0); room > 0)
+    for (const char* table : {"users", "workers", "teams", "user_stats", "user_records", "worker_stats"})
+      ledger.run("ALTER TABLE " + std::string(table) + " SET (fillfactor = " + std::to_string(room) + ")");
   ledger::ProjectorLoop loop(
       {.conninfo = ledger.conninfo(),
        .projector = {.batch_postings = static_cast<std::int32_t>(option(arguments, "batch", 1000))},

@@ -80,8 +80,8 @@ $$;
 CREATE OR REPLACE FUNCTION kudos_user_id(reference text) RETURNS integer
     LANGUAGE plpgsql STABLE STRICT SET search_path = @schema@, pg_temp AS $$
 BEGIN
-    IF reference ~ '^-?[0-9]{1,10}$' THEN RETURN (SELECT id FROM users WHERE id = reference::bigint); END IF;
-    IF reference LIKE 'ext:%' THEN RETURN (SELECT id FROM users WHERE external_id = substr(reference, 5)); END IF;
+    IF reference ~ '^-?[0-9]{1,10}$' THEN RETURN (SELECT user_id FROM kudos_accounts WHERE user_id = reference::bigint); END IF;
+    IF reference LIKE 'ext:%' THEN RETURN (SELECT user_id FROM kudos_accounts WHERE external_id = substr(reference, 5)); END IF;
     RETURN NULL;
 END $$;
 

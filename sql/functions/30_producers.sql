@@ -28,9 +28,9 @@ DECLARE
     found_user record;
 BEGIN
     PERFORM kudos_check_reference(reference);
-    SELECT u.id, u.account_class, u.trusted, u.usage_multiplier, p.shortfall INTO found_user
-        FROM users u JOIN kudos_account_policies p ON p.account_class = u.account_class
-        WHERE u.id = kudos_user_id(reference);
+    SELECT u.user_id AS id, u.account_class, u.trusted, u.usage_multiplier, p.shortfall INTO found_user
+        FROM kudos_accounts u JOIN kudos_account_policies p ON p.account_class = u.account_class
+        WHERE u.user_id = kudos_user_id(reference);
     IF NOT FOUND THEN
         PERFORM kudos_refuse_unknown_user(reference);
     ELSIF found_user.id IN (-1, -2) THEN
@@ -47,7 +47,7 @@ END $$;
 CREATE OR REPLACE FUNCTION kudos_require_living(who integer) RETURNS void
     LANGUAGE plpgsql SET search_path = @schema@, pg_temp AS $$
 BEGIN
-    IF EXISTS (SELECT FROM users WHERE id = who AND deleted_at IS NOT NULL) THEN
+    IF EXISTS (SELECT FROM kudos_accounts WHERE user_id = who AND deleted) THEN
         PERFORM kudos_fail('account_deleted', format('user %s is deleted', who));
     END IF;
 END $$;
@@ -56,9 +56,9 @@ CREATE OR REPLACE FUNCTION kudos_worker(worker uuid, OUT owner integer, OUT owne
                                         OUT worker_type text)
     LANGUAGE plpgsql SET search_path = @schema@, pg_temp AS $$
 BEGIN
-    SELECT u.id, u.trusted OR u.account_class = 'anonymous', w.team_id, w.worker_type
+    SELECT u.user_id, u.trusted OR u.account_class = 'anonymous', w.team_id, w.worker_type
         INTO owner, owner_earns_spendable, team, worker_type
-        FROM workers w JOIN users u ON u.id = w.user_id WHERE w.id = worker;
+        FROM kudos_worker_facts w JOIN kudos_accounts u ON u.user_id = w.user_id WHERE w.worker_id = worker;
     IF NOT FOUND THEN PERFORM kudos_fail('unknown_worker', format('there is no worker %s', worker)); END IF;
 END $$;
 

@@ -63,6 +63,13 @@ void Array::add(std::int64_t value) {
 void Array::add(const Uuid& value) { add(view(value)); }
 void Array::add(Timestamp value) { add(to_postgres_epoch(value)); }
 
+void Array::add(Tid value) {
+  put<std::int32_t>(elements_, 6);
+  put(elements_, value.block);
+  put(elements_, value.offset);
+  ++count_;
+}
+
 void Array::add_hundredths(Int128 hundredths) {
   const std::size_t length_at = elements_.size();
   put<std::int32_t>(elements_, 0);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/timestamp.h"
+#include "db/tid.h"
 #include "kudos/amount.h"
 #include "kudos/ids.h"
 #include "kudos/uuid.h"
@@ -30,6 +31,7 @@ class Array {
   static Array int16s() { return Array(21); }
   static Array int32s() { return Array(23); }
   static Array texts() { return Array(25); }
+  static Array tids() { return Array(27); }
   static Array numerics() { return Array(1700); }
   static Array timestamps() { return Array(1184); }
   static Array uuids() { return Array(2950); }
@@ -47,6 +49,7 @@ class Array {
   void add(Amount value) { add_hundredths(value.hundredths()); }
   void add(Total value) { add_hundredths(value.hundredths()); }
   void add(Timestamp value);
+  void add(Tid value);
   template <class T>
   void add(const std::optional<T>& value) {
     if (value)

@@ -43,6 +43,11 @@ Uuid Rows::uuid(int row, int column) const {
   return id;
 }
 
+Tid Rows::tid(int row, int column) const {
+  const char* bytes = fixed(row, column, 6);
+  return {get<std::uint32_t>(bytes), get<std::uint16_t>(bytes + 4)};
+}
+
 Timestamp Rows::timestamp(int row, int column) const { return from_postgres_epoch(int64(row, column)); }
 
 Total Rows::total(int row, int column) const {

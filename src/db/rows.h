@@ -36,6 +36,7 @@ class Rows {
   std::string_view text(int row, int column) const;
   Uuid uuid(int row, int column) const;
   Timestamp timestamp(int row, int column) const;
+  Tid tid(int row, int column) const;
   // The value of a NUMERIC with at most two decimals.
   Total total(int row, int column) const;
   Amount amount(int row, int column) const;

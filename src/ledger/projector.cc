@@ -178,7 +178,7 @@ Status Projector::prepare_claim(store::Claim& claim, CycleReport& report, store:
   std::erase_if(claim.events,
                 [&](const Event& event) { return std::ranges::count(report.broken_events, event.id) > 0; });
   Stopwatch watch(time_of(report, Phase::lock));
-  KUDOS_ASSIGN(locked, store::lock_targets(connection_, claim.events));
+  KUDOS_ASSIGN(locked, store::lock_targets(connection_, claim.events, places_));
   set_blocked_aside(claim, locked, report);
   KUDOS_TRY(lock_carefully(claim, report));
   let_rest(claimed - store::seqs_of(claim.events));
@@ -214,7 +214,7 @@ Result<CycleReport> Projector::fold_and_commit(store::Claim claim, store::Locked
   }
   {
     Stopwatch watch(time_of(report, Phase::write));
-    KUDOS_TRY(store::write_and_commit(connection_, types_, outcome, claim.events, row));
+    KUDOS_TRY(store::write_and_commit(connection_, types_, outcome, claim.events, row, places_));
   }
   known_ = {row.fold, row.map};
   isolation_.folded(row.seqs);

@@ -114,6 +114,7 @@ class Projector {
   store::EnumTypes types_;
   store::LockKeys keys_;
   TrustRounds trust_;
+  store::RowPlaces places_;               // forgotten with every cycle that failed
   std::optional<store::KnownMap> known_;  // nothing before its first cycle
   std::chrono::steady_clock::time_point next_beat_;
   double postings_per_event_ = 4;  // a running estimate that sizes the claim

@@ -15,6 +15,7 @@ Result<CycleReport> Projector::run_once() {
 // After a failure, rolled back or lost: what it was, counted.
 FailureKind Projector::roll_back(const Error& error) {
   connection_.roll_back();
+  places_ = {};
   const FailureKind kind = failure_kind(error);
   if (error.code != ErrorCode::applier_busy) ++failures_[static_cast<std::size_t>(kind)];
   if (kind == FailureKind::lock_timeout) be_careful();

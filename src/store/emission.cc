@@ -28,21 +28,24 @@ constexpr db::Statement kFindEvents{"find_events", R"(
 SELECT e.event_id, e.seq, e.request_digest,
        (SELECT max(p.hold_id) FROM @schema@.kudos_postings p WHERE p.event_seq = e.seq)
 FROM @schema@.kudos_events e WHERE e.event_id = ANY ($1::uuid[]))"};
+// Facts of users and workers stand in rows that folds don't rewrite (decision 0009).
 #define KUDOS_USER_COLUMNS                                                                    \
-  "SELECT u.id, u.account_class, u.trusted, u.deleted_at IS NOT NULL, p.shortfall = 'debt', " \
+  "SELECT u.user_id, u.account_class, u.trusted, u.deleted, p.shortfall = 'debt', " \
   "(u.usage_multiplier * 10000)::bigint, u.suspicious, u.flagged, u.education "
-#define KUDOS_USERS "FROM @schema@.users u JOIN @schema@.kudos_account_policies p ON p.account_class = u.account_class "
-constexpr db::Statement kUsersById{"users_by_id", KUDOS_USER_COLUMNS KUDOS_USERS "WHERE u.id = ANY ($1::integer[])"};
+#define KUDOS_USERS \
+  "FROM @schema@.kudos_accounts u JOIN @schema@.kudos_account_policies p ON p.account_class = u.account_class "
+constexpr db::Statement kUsersById{"users_by_id", KUDOS_USER_COLUMNS KUDOS_USERS "WHERE u.user_id = ANY ($1::integer[])"};
 constexpr db::Statement kUsersByExternalId{
     "users_by_external_id", KUDOS_USER_COLUMNS ", u.external_id " KUDOS_USERS "WHERE u.external_id = ANY ($1::text[])"};
 constexpr db::Statement kWorkersWithOwners{"workers_with_owners", KUDOS_USER_COLUMNS
-                                           ", w.id, w.team_id, w.worker_type::text " KUDOS_USERS
-                                           "JOIN @schema@.workers w ON w.user_id = u.id WHERE w.id = ANY ($1::uuid[])"};
+                                           ", w.worker_id, w.team_id, w.worker_type " KUDOS_USERS
+                                           "JOIN @schema@.kudos_worker_facts w ON w.user_id = u.user_id "
+                                           "WHERE w.worker_id = ANY ($1::uuid[])"};
 constexpr db::Statement kDrawSeqs{"draw_seqs",
                                   "SELECT nextval('@schema@.kudos_events_seq') FROM generate_series(1, $1::integer)"};
 
 constexpr db::Statement kResolveUsers{
-    "resolve_users", "SELECT external_id, id FROM @schema@.users WHERE external_id = ANY ($1::text[])"};
+    "resolve_users", "SELECT external_id, user_id FROM @schema@.kudos_accounts WHERE external_id = ANY ($1::text[])"};
 // The arrays come sorted.
 constexpr db::Statement kLockPayers{
     "lock_payers", "SELECT pg_advisory_xact_lock($1::integer, payer.id) FROM unnest($2::integer[]) AS payer(id)"};

@@ -20,6 +20,7 @@
 #include "db/connection.h"
 #include "kudos/session.h"
 #include "store/locks.h"
+#include "store/row_places.h"
 #include "store/schema.h"
 
 namespace kudos::store {
@@ -93,8 +94,9 @@ struct LockedTargets {
   bool blocks(const Event& event) const;
 };
 
-// Locks the rows that the events' effects need, without waiting, and reads them.
-Result<LockedTargets> lock_targets(db::Connection& connection, std::span<const Event> events);
+// Locks the rows that the events' effects need, without waiting, and reads them. `places` says where to look first; the
+// places of all locked users, workers and teams are in it afterwards.
+Result<LockedTargets> lock_targets(db::Connection& connection, std::span<const Event> events, RowPlaces& places);
 
 // One row of the journal.
 struct JournalRow {
@@ -113,9 +115,10 @@ struct JournalRow {
 Result<std::vector<EventSeq>> draw_seqs(db::Connection& connection, std::int32_t count);
 
 // Writes the outcome, the applied marks and the journal row, and commits: one round trip. The journal row is the
-// heartbeat too. `outcome`'s floor adjustments have their sequence numbers.
+// heartbeat too. `outcome`'s floor adjustments have their sequence numbers. `places` are those that `lock_targets` left;
+// they are brought up to date.
 Status write_and_commit(db::Connection& connection, const EnumTypes& types, const FoldOutcome& outcome,
-                        std::span<const Event> folded, const JournalRow& row);
+                        std::span<const Event> folded, const JournalRow& row, RowPlaces& places);
 
 // Nothing to fold: commits, with a heartbeat if `beat`.
 Status commit_idle(db::Connection& connection, bool beat);

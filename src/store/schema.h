@@ -7,7 +7,7 @@
 namespace kudos::store {
 
 // The newest migration that this code knows, and the oldest server that it supports.
-inline constexpr int kSchemaVersion = 5;
+inline constexpr int kSchemaVersion = 6;
 inline constexpr int kOldestServer = 150000;
 
 // Object ids of the ledger's enum types: binary array parameters name their element type.

@@ -1,3 +1,5 @@
+#include <functional>
+
 #include "base/check.h"
 #include "base/try.h"
 #include "store/event_writer.h"
@@ -10,35 +12,77 @@ namespace {
 
 constexpr db::Statement kDrawSeqs{"projector_draw_seqs", R"(
 SELECT nextval('@schema@.kudos_events_seq') FROM generate_series(1, $1::integer) WHERE pg_current_xact_id() IS NOT NULL)"};
+// Rows are found by their places (row_places.h). Users, workers and teams were locked in this transaction, so their places
+// are exact: when one is missing, something is wrong and the whole cycle must fail.
+#define KUDOS_WRITTEN(count)                                                                                          \
+  ") SELECT id, place, CASE WHEN (SELECT count(*) FROM written) <> " count                                            \
+  " THEN @schema@.kudos_require(false, 'database_error', 'a locked row of a fold could not be written') END "         \
+  "FROM (SELECT) one LEFT JOIN written ON true"
 constexpr db::Statement kWriteUsers{"write_users", R"(
-UPDATE @schema@.users u
-SET kudos = x.kudos, evaluating_kudos = x.escrow, last_active = greatest(u.last_active, x.last_active)
-FROM unnest($1::integer[], $2::numeric[], $3::numeric[], $4::timestamptz[]) AS x(id, kudos, escrow, last_active)
-WHERE u.id = x.id)"};
+WITH written AS (
+    UPDATE @schema@.users u
+    SET kudos = x.kudos, evaluating_kudos = x.escrow, last_active = greatest(u.last_active, x.last_active)
+    FROM unnest($1::tid[], $2::integer[], $3::numeric[], $4::numeric[], $5::timestamptz[])
+        AS x(place, id, kudos, escrow, last_active)
+    WHERE u.ctid = x.place AND u.id = x.id RETURNING u.id, u.ctid AS place)" KUDOS_WRITTEN("cardinality($1)")};
+#define KUDOS_ADD_PRODUCTION(table)                                                                                   \
+  "WITH written AS (UPDATE @schema@." table                                                                           \
+  " t SET kudos = t.kudos + x.kudos, contributions = t.contributions + x.contributions, "                             \
+  "fulfilments = t.fulfilments + x.fulfilments "                                                                      \
+  "FROM unnest($1::tid[], $2::uuid[], $3::numeric[], $4::numeric[], $5::numeric[]) "                                  \
+  "AS x(place, id, kudos, contributions, fulfilments) "                                                               \
+  "WHERE t.ctid = x.place AND t.id = x.id RETURNING t.id, t.ctid AS place" KUDOS_WRITTEN("cardinality($1)")
+constexpr db::Statement kAddToWorkers{"add_to_workers", KUDOS_ADD_PRODUCTION("workers")};
+constexpr db::Statement kAddToTeams{"add_to_teams", KUDOS_ADD_PRODUCTION("teams")};
+
+// A counter's place is only a hint, for nobody holds its row. What isn't found there is looked up by its key, and made when
+// it doesn't exist. NOT IN, for that is hashed whatever the planner expects of the arrays.
 constexpr db::Statement kAddUserStats{"add_user_stats", R"(
-INSERT INTO @schema@.user_stats AS t (user_id, action, value)
-SELECT * FROM unnest($1::integer[], $2::text[], $3::numeric[])
-ON CONFLICT (user_id, action) DO UPDATE SET value = t.value + excluded.value)"};
+WITH added AS (
+    SELECT * FROM unnest($1::tid[], $2::integer[], $3::text[], $4::numeric[])
+        WITH ORDINALITY AS x(place, user_id, action, value, n)
+), known AS (
+    UPDATE @schema@.user_stats t SET value = t.value + x.value FROM added x
+    WHERE t.ctid = x.place AND t.user_id = x.user_id AND t.action = x.action
+    RETURNING x.n, t.user_id, t.action, t.ctid
+), others AS (
+    INSERT INTO @schema@.user_stats AS t (user_id, action, value)
+    SELECT user_id, action, value FROM added WHERE n NOT IN (SELECT n FROM known) ORDER BY n
+    ON CONFLICT (user_id, action) DO UPDATE SET value = t.value + excluded.value
+    RETURNING t.user_id, t.action, t.ctid
+)
+SELECT ctid, user_id, action::text FROM known UNION ALL SELECT ctid, user_id, action::text FROM others)"};
 constexpr db::Statement kAddUserRecords{"add_user_records", R"(
-INSERT INTO @schema@.user_records AS t (user_id, record_type, record, value)
-SELECT * FROM unnest($1::integer[], $2::text[], $3::text[], $4::numeric[])
-ON CONFLICT (user_id, record_type, record) DO UPDATE SET value = t.value + excluded.value)"};
-constexpr db::Statement kAddToWorkers{"add_to_workers", R"(
-UPDATE @schema@.workers w
-SET kudos = w.kudos + x.kudos, contributions = w.contributions + x.contributions,
-    fulfilments = w.fulfilments + x.fulfilments
-FROM unnest($1::uuid[], $2::numeric[], $3::numeric[], $4::numeric[]) AS x(id, kudos, contributions, fulfilments)
-WHERE w.id = x.id)"};
+WITH added AS (
+    SELECT * FROM unnest($1::tid[], $2::integer[], $3::text[], $4::text[], $5::numeric[])
+        WITH ORDINALITY AS x(place, user_id, record_type, record, value, n)
+), known AS (
+    UPDATE @schema@.user_records t SET value = t.value + x.value FROM added x
+    WHERE t.ctid = x.place AND t.user_id = x.user_id AND t.record_type = x.record_type AND t.record = x.record
+    RETURNING x.n, t.user_id, t.record_type, t.record, t.ctid
+), others AS (
+    INSERT INTO @schema@.user_records AS t (user_id, record_type, record, value)
+    SELECT user_id, record_type, record, value FROM added WHERE n NOT IN (SELECT n FROM known) ORDER BY n
+    ON CONFLICT (user_id, record_type, record) DO UPDATE SET value = t.value + excluded.value
+    RETURNING t.user_id, t.record_type, t.record, t.ctid
+)
+SELECT ctid, user_id, record_type::text, record::text FROM known
+UNION ALL SELECT ctid, user_id, record_type::text, record::text FROM others)"};
 constexpr db::Statement kAddWorkerStats{"add_worker_stats", R"(
-INSERT INTO @schema@.worker_stats AS t (worker_id, action, value)
-SELECT * FROM unnest($1::uuid[], $2::text[], $3::numeric[])
-ON CONFLICT (worker_id, action) DO UPDATE SET value = t.value + excluded.value)"};
-constexpr db::Statement kAddToTeams{"add_to_teams", R"(
-UPDATE @schema@.teams t
-SET kudos = t.kudos + x.kudos, contributions = t.contributions + x.contributions,
-    fulfilments = t.fulfilments + x.fulfilments
-FROM unnest($1::uuid[], $2::numeric[], $3::numeric[], $4::numeric[]) AS x(id, kudos, contributions, fulfilments)
-WHERE t.id = x.id)"};
+WITH added AS (
+    SELECT * FROM unnest($1::tid[], $2::uuid[], $3::text[], $4::numeric[])
+        WITH ORDINALITY AS x(place, worker_id, action, value, n)
+), known AS (
+    UPDATE @schema@.worker_stats t SET value = t.value + x.value FROM added x
+    WHERE t.ctid = x.place AND t.worker_id = x.worker_id AND t.action = x.action
+    RETURNING x.n, t.worker_id, t.action, t.ctid
+), others AS (
+    INSERT INTO @schema@.worker_stats AS t (worker_id, action, value)
+    SELECT worker_id, action, value FROM added WHERE n NOT IN (SELECT n FROM known) ORDER BY n
+    ON CONFLICT (worker_id, action) DO UPDATE SET value = t.value + excluded.value
+    RETURNING t.worker_id, t.action, t.ctid
+)
+SELECT ctid, worker_id, action::text FROM known UNION ALL SELECT ctid, worker_id, action::text FROM others)"};
 constexpr db::Statement kMarkFolded{
     "mark_folded", "UPDATE @schema@.kudos_events SET fold_id = $1::bigint WHERE seq = ANY ($2::bigint[])"};
 constexpr db::Statement kMarkQuarantined{"mark_quarantined", R"(
@@ -61,68 +105,118 @@ std::string_view bytes_of(const Digest& digest) {
   return {reinterpret_cast<const char*>(digest.data()), digest.size()};
 }
 
-void queue_users(db::Connection& connection, const FoldOutcome& outcome) {
+// What a statement writes, and what becomes of the places that it returns. Those of a flush, in order.
+class PlacedWrites {
+ public:
+  using Learn = std::function<void(const db::Rows&, int)>;
+
+  explicit PlacedWrites(db::Connection& connection) : connection_(connection) {}
+  void add(const db::Statement& statement, db::Params params, Learn learn) {
+    connection_.queue(statement, std::move(params));
+    learners_.emplace_back(queued_, std::move(learn));
+    ++queued_;
+  }
+  // Statements that the caller has queued in between.
+  void skip(std::size_t statements) { queued_ += statements; }
+  void learn(const std::vector<db::Rows>& results) const {
+    for (const auto& [at, learn] : learners_)
+      for (int row = 0; row < results[at].size(); ++row) learn(results[at], row);
+  }
+
+ private:
+  db::Connection& connection_;
+  std::size_t queued_ = 0;
+  std::vector<std::pair<std::size_t, Learn>> learners_;
+};
+
+void queue_users(PlacedWrites& writes, const FoldOutcome& outcome, Places<UserId>& places) {
   if (outcome.accounts.empty()) return;
+  auto known = db::Array::tids();
   auto ids = db::Array::int32s();
   auto kudos = db::Array::numerics(), escrow = db::Array::numerics();
   auto active = db::Array::timestamps();
   for (const auto& [id, account] : outcome.accounts) {
+    known.add(places.find(id));
     ids.add(id);
     kudos.add(account.spendable);
     escrow.add(account.escrow);
     active.add(account.last_active);
   }
-  connection.queue(kWriteUsers, db::Params().add(ids).add(kudos).add(escrow).add(active));
+  writes.add(kWriteUsers, std::move(db::Params().add(known).add(ids).add(kudos).add(escrow).add(active)),
+             [&](const db::Rows& rows, int row) { places.learn({rows.int32(row, 0)}, rows.tid(row, 1)); });
 }
 
-void queue_user_counters(db::Connection& connection, const FoldOutcome& outcome) {
+void queue_user_stats(PlacedWrites& writes, const FoldOutcome& outcome, Places<UserStatKey>& places) {
+  if (outcome.user_stats.empty()) return;
+  auto known = db::Array::tids();
   auto users = db::Array::int32s();
   auto actions = db::Array::texts();
   auto values = db::Array::numerics();
   for (const auto& [key, value] : outcome.user_stats) {
+    known.add(places.find(key));
     users.add(key.first);
     actions.add(key.second);
     values.add(value);
   }
-  if (users.size() > 0) connection.queue(kAddUserStats, db::Params().add(users).add(actions).add(values));
-
-  auto owners = db::Array::int32s();
-  auto types = db::Array::texts(), records = db::Array::texts();
-  auto sums = db::Array::numerics();
-  for (const auto& [key, value] : outcome.user_records) {
-    owners.add(key.first);
-    types.add(key.second.first);
-    records.add(key.second.second);
-    sums.add(value);
-  }
-  if (owners.size() > 0) connection.queue(kAddUserRecords, db::Params().add(owners).add(types).add(records).add(sums));
+  writes.add(kAddUserStats, std::move(db::Params().add(known).add(users).add(actions).add(values)),
+             [&](const db::Rows& rows, int row) {
+               places.learn({{rows.int32(row, 1)}, std::string(rows.text(row, 2))}, rows.tid(row, 0));
+             });
 }
 
-void queue_production(db::Connection& connection, const db::Statement& statement,
-                      const std::map<Uuid, Production>& producers) {
+void queue_user_records(PlacedWrites& writes, const FoldOutcome& outcome, Places<UserRecordKey>& places) {
+  if (outcome.user_records.empty()) return;
+  auto known = db::Array::tids();
+  auto users = db::Array::int32s();
+  auto types = db::Array::texts(), records = db::Array::texts();
+  auto values = db::Array::numerics();
+  for (const auto& [key, value] : outcome.user_records) {
+    known.add(places.find(key));
+    users.add(key.first);
+    types.add(key.second.first);
+    records.add(key.second.second);
+    values.add(value);
+  }
+  writes.add(kAddUserRecords, std::move(db::Params().add(known).add(users).add(types).add(records).add(values)),
+             [&](const db::Rows& rows, int row) {
+               places.learn({{rows.int32(row, 1)}, {std::string(rows.text(row, 2)), std::string(rows.text(row, 3))}},
+                            rows.tid(row, 0));
+             });
+}
+
+void queue_production(PlacedWrites& writes, const db::Statement& statement,
+                      const std::map<Uuid, Production>& producers, Places<Uuid>& places) {
   if (producers.empty()) return;
+  auto known = db::Array::tids();
   auto ids = db::Array::uuids();
   auto kudos = db::Array::numerics(), contributions = db::Array::numerics(), fulfilments = db::Array::numerics();
   for (const auto& [id, sums] : producers) {
+    known.add(places.find(id));
     ids.add(id);
     kudos.add(sums.kudos);
     contributions.add(sums.contributions);
     fulfilments.add(sums.fulfilments);
   }
-  connection.queue(statement, db::Params().add(ids).add(kudos).add(contributions).add(fulfilments));
+  writes.add(statement, std::move(db::Params().add(known).add(ids).add(kudos).add(contributions).add(fulfilments)),
+             [&](const db::Rows& rows, int row) { places.learn(rows.uuid(row, 0), rows.tid(row, 1)); });
 }
 
-void queue_worker_stats(db::Connection& connection, const FoldOutcome& outcome) {
+void queue_worker_stats(PlacedWrites& writes, const FoldOutcome& outcome, Places<WorkerStatKey>& places) {
   if (outcome.worker_stats.empty()) return;
+  auto known = db::Array::tids();
   auto workers = db::Array::uuids();
   auto actions = db::Array::texts();
   auto values = db::Array::numerics();
   for (const auto& [key, value] : outcome.worker_stats) {
+    known.add(places.find(key));
     workers.add(key.first);
     actions.add(key.second);
     values.add(value);
   }
-  connection.queue(kAddWorkerStats, db::Params().add(workers).add(actions).add(values));
+  writes.add(kAddWorkerStats, std::move(db::Params().add(known).add(workers).add(actions).add(values)),
+             [&](const db::Rows& rows, int row) {
+               places.learn({rows.uuid(row, 1), std::string(rows.text(row, 2))}, rows.tid(row, 0));
+             });
 }
 
 void queue_marks(db::Connection& connection, const EnumTypes& types, const FoldOutcome& outcome,
@@ -183,20 +277,24 @@ Result<std::vector<EventSeq>> draw_seqs(db::Connection& connection, std::int32_t
 }
 
 Status write_and_commit(db::Connection& connection, const EnumTypes& types, const FoldOutcome& outcome,
-                        std::span<const Event> folded, const JournalRow& row) {
-  queue_users(connection, outcome);
-  queue_user_counters(connection, outcome);
+                        std::span<const Event> folded, const JournalRow& row, RowPlaces& places) {
+  PlacedWrites writes(connection);
+  queue_users(writes, outcome, places.users);
+  queue_user_stats(writes, outcome, places.user_stats);
+  queue_user_records(writes, outcome, places.user_records);
   queue_folded_holds(connection, outcome.holds);
+  if (!outcome.holds.empty()) writes.skip(1);
   // Workers and teams last: other traffic writes those rows too.
-  queue_production(connection, kAddToWorkers, outcome.workers);
-  queue_worker_stats(connection, outcome);
-  queue_production(connection, kAddToTeams, outcome.teams);
+  queue_production(writes, kAddToWorkers, outcome.workers, places.workers);
+  queue_worker_stats(writes, outcome, places.worker_stats);
+  queue_production(writes, kAddToTeams, outcome.teams, places.teams);
   queue_floor_adjustments(connection, types, outcome, row.fold);
   queue_marks(connection, types, outcome, folded, row);
   queue_unstick(connection, row.unstuck);
   queue_journal(connection, row);
   connection.queue(db::kCommit);
-  KUDOS_TRY(connection.flush());
+  KUDOS_ASSIGN(const auto results, connection.flush());
+  writes.learn(results);
   return {};
 }
 

@@ -41,12 +41,13 @@ class DeletionTest : public LedgerTest {
     db::Connection connection = server().open();
     store::Claim claim;
     store::LockedTargets locked;
+    store::RowPlaces places;
 
     OpenCycle() {
       must(connection.run_script("SET lock_timeout = '300ms'"));
       claim = must(store::begin_and_claim(connection, store::lock_keys("public"), {}));
       must(store::load_postings(connection, claim.events, claim.counts));
-      locked = must(store::lock_targets(connection, claim.events));
+      locked = must(store::lock_targets(connection, claim.events, places));
     }
     void finish() {
       const auto outcome = fold(claim.events, locked.targets);
@@ -58,7 +59,7 @@ class DeletionTest : public LedgerTest {
       row.map = claim.map;
       row.map.frontier = claim.highest_seen;
       const auto types = must(store::load_enum_types(connection));
-      must(store::write_and_commit(connection, types, outcome, claim.events, row));
+      must(store::write_and_commit(connection, types, outcome, claim.events, row, places));
     }
   };
 
