@@ -7,10 +7,11 @@
 // one commit. Each command gets its own answer after the commit; each sees what those before it left available. A batch
 // of one is the same code.
 //
-// Failures: a deadlock or a twin runs the batch again, a bounded number of times. Another database error, or a lock that
-// somebody keeps for half a second, splits it in halves, until the one command that causes it is alone with its error. After a lost connection, also during COMMIT,
-// the batch runs again with the same event ids, so that what was committed counts as done. (A reserve, extend or
-// release without a key isn't remembered, but doing it again changes nothing.)
+// Failures: a deadlock or a twin runs the batch again, a bounded number of times. Another database error, or a lock
+// that somebody keeps for half a second, splits it in halves, until the one command that causes it is alone with its
+// error. After a lost connection, also during COMMIT, the batch runs again with the same event ids, so that what was
+// committed counts as done. (A reserve, extend or release without a key isn't remembered, but doing it again changes
+// nothing.)
 //
 // Thread-safety: all members may be called from any thread.
 #pragma once

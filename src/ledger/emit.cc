@@ -97,7 +97,7 @@ Result<std::vector<Result<Receipt>>> ledger::execute(Session& session, std::span
   std::vector<std::string_view> metadata;
   for (const Command& command : commands) metadata.push_back(command_options(command).metadata);
   KUDOS_ASSIGN(const auto stored, store::store_decisions(impl.connection, impl.types, decisions, metadata,
-                                                           {.commit = own, .keep_plans = needs.keep_plans}));
+                                                         {.commit = own, .keep_plans = needs.keep_plans}));
   if (stored.size() < decisions.events.size()) KUDOS_TRY(replay_twins(impl.connection, stored, decisions));
   return std::move(decisions.receipts);
 }

@@ -235,8 +235,8 @@ void ProjectorLoop::run() {
     note_success();
     backoff = kFirstBackoff;
     if (*pace == Pace::behind) continue;
-    // Under load the next fold gathers what comes meanwhile: few full folds cost less than many small ones, and leave fewer
-    // dead rows behind. So only an idle projector can be woken.
+    // Under load the next fold gathers what comes meanwhile: few full folds cost less than many small ones, and leave
+    // fewer dead rows behind. So only an idle projector can be woken.
     const bool working = *pace == Pace::working;
     interval = working ? options_.projector.shortest_interval : std::min(interval * 2, projector->longest_wait());
     wait_for(interval, working);

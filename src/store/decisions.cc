@@ -80,7 +80,8 @@ void queue_transfers(db::Connection& connection, const std::vector<DecidedTransf
 Result<std::unordered_set<EventSeq>> store_decisions(db::Connection& connection, const EnumTypes& types,
                                                      const Decisions& decisions,
                                                      std::span<const std::string_view> metadata, StoreOptions options) {
-  if (decisions.events.empty() && !decisions.has_side_effects() && !options.commit) return std::unordered_set<EventSeq>{};
+  if (decisions.events.empty() && !decisions.has_side_effects() && !options.commit)
+    return std::unordered_set<EventSeq>{};
   if (options.keep_plans) queue_keep_plans(connection);
   EventWriter writer(types);
   for (const DecidedEvent* decided : storage_order(decisions.events))

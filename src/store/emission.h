@@ -45,8 +45,9 @@ Result<UserFunds> load_funds(db::Connection& connection, const LockKeys& keys, U
 // The same without any lock, for answers to people: true when it was read, and never a reason to spend.
 Result<UserFunds> peek_funds(db::Connection& connection, UserId user);
 
-// Our statements take arrays, for which the planner would make a new plan at every call: dearer than the statement itself.
-// Between these two, in one flush, it keeps one plan for each; the caller's own settings are as they were afterwards.
+// Our statements take arrays, for which the planner would make a new plan at every call: dearer than the statement
+// itself. Between these two, in one flush, it keeps one plan for each; the caller's own settings are as they were
+// afterwards.
 void queue_keep_plans(db::Connection& connection);
 void queue_restore_plans(db::Connection& connection);
 
