@@ -7,7 +7,8 @@
 // with the first.
 //
 // Options: --batch N (1000 postings), --fk 0 to see the part of the foreign key from postings to users, --seconds N
-// (60; 600 for the long form), --fillfactor N to try another one than the schema's, --writers N (2), --open 0 for a control run without the transaction,
+// (60; 600 for the long form), --fillfactor N to try another one than the schema's, --writers N (2), --open 0 for a
+// control run without the transaction,
 // --tables 1 to show what grew, --statements 1 for the statements of the first and the last tenth (needs the server's
 // contrib module pg_stat_statements).
 #include <algorithm>

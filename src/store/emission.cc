@@ -29,12 +29,13 @@ SELECT e.event_id, e.seq, e.request_digest,
        (SELECT max(p.hold_id) FROM @schema@.kudos_postings p WHERE p.event_seq = e.seq)
 FROM @schema@.kudos_events e WHERE e.event_id = ANY ($1::uuid[]))"};
 // Facts of users and workers stand in rows that folds don't rewrite (decision 0009).
-#define KUDOS_USER_COLUMNS                                                                    \
+#define KUDOS_USER_COLUMNS                                                          \
   "SELECT u.user_id, u.account_class, u.trusted, u.deleted, p.shortfall = 'debt', " \
   "(u.usage_multiplier * 10000)::bigint, u.suspicious, u.flagged, u.education "
 #define KUDOS_USERS \
   "FROM @schema@.kudos_accounts u JOIN @schema@.kudos_account_policies p ON p.account_class = u.account_class "
-constexpr db::Statement kUsersById{"users_by_id", KUDOS_USER_COLUMNS KUDOS_USERS "WHERE u.user_id = ANY ($1::integer[])"};
+constexpr db::Statement kUsersById{"users_by_id",
+                                   KUDOS_USER_COLUMNS KUDOS_USERS "WHERE u.user_id = ANY ($1::integer[])"};
 constexpr db::Statement kUsersByExternalId{
     "users_by_external_id", KUDOS_USER_COLUMNS ", u.external_id " KUDOS_USERS "WHERE u.external_id = ANY ($1::text[])"};
 constexpr db::Statement kWorkersWithOwners{"workers_with_owners", KUDOS_USER_COLUMNS

@@ -21,8 +21,8 @@ constexpr db::Statement kReadPolicies{"read_policies",
 constexpr db::Statement kLockHolds{"lock_holds", R"(
 SELECT id, user_id, original_amount, captured_amount, consumed_amount, state::text, owner_event_id
 FROM @schema@.kudos_reservations WHERE id = ANY ($1::bigint[]) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED)"};
-constexpr db::Statement kLockWorkersAt{
-    "lock_workers_at", "SELECT id, ctid FROM @schema@.workers WHERE ctid = ANY ($1::tid[])" KUDOS_LOCK};
+constexpr db::Statement kLockWorkersAt{"lock_workers_at",
+                                       "SELECT id, ctid FROM @schema@.workers WHERE ctid = ANY ($1::tid[])" KUDOS_LOCK};
 constexpr db::Statement kLockWorkers{
     "lock_workers", "SELECT id, ctid FROM @schema@.workers WHERE id = ANY ($1::uuid[]) ORDER BY id" KUDOS_LOCK};
 constexpr db::Statement kLockTeamsAt{"lock_teams_at",
@@ -159,8 +159,8 @@ void read_locked(const db::Rows* results, const Policies& policies, RowPlaces& p
   read_producers(results[2], places.teams, targets.teams);
 }
 
-// Rows that weren't found: those that have moved are locked now, and what is neither locked nor gone is held by somebody
-// else.
+// Rows that weren't found: those that have moved are locked now, and what is neither locked nor gone is held by
+// somebody else.
 Status lock_moved(db::Connection& connection, Names& names, const Policies& policies, RowPlaces& places,
                   LockedTargets& locked) {
   queue_locks(connection, names);

@@ -115,8 +115,8 @@ struct JournalRow {
 Result<std::vector<EventSeq>> draw_seqs(db::Connection& connection, std::int32_t count);
 
 // Writes the outcome, the applied marks and the journal row, and commits: one round trip. The journal row is the
-// heartbeat too. `outcome`'s floor adjustments have their sequence numbers. `places` are those that `lock_targets` left;
-// they are brought up to date.
+// heartbeat too. `outcome`'s floor adjustments have their sequence numbers. `places` are those that `lock_targets`
+// left; they are brought up to date.
 Status write_and_commit(db::Connection& connection, const EnumTypes& types, const FoldOutcome& outcome,
                         std::span<const Event> folded, const JournalRow& row, RowPlaces& places);
 

@@ -20,20 +20,21 @@ FROM @schema@.kudos_ledger_control)"};
 
 // Those whom the partial indexes of accounts can name, by the digits of their escrow; `decide_trust` judges the locked
 // rows of users. $1 is NULL: promotion is off.
-#define KUDOS_AWAITING_TRUST                                                                      \
-  "FROM @schema@.kudos_accounts a JOIN @schema@.users u ON u.id = a.user_id "                     \
-  "WHERE NOT a.trusted AND NOT a.suspicious AND NOT a.deleted AND a.escrow_digits > 0 "           \
-  "AND a.escrow_digits >= @schema@.kudos_digits($1::numeric) AND u.evaluating_kudos > 0 "         \
-  "AND u.evaluating_kudos > $1::numeric "                                                         \
-  "AND u.created <= clock_timestamp() - $2::integer * interval '1 hour' "                         \
+#define KUDOS_AWAITING_TRUST                                                              \
+  "FROM @schema@.kudos_accounts a JOIN @schema@.users u ON u.id = a.user_id "             \
+  "WHERE NOT a.trusted AND NOT a.suspicious AND NOT a.deleted AND a.escrow_digits > 0 "   \
+  "AND a.escrow_digits >= @schema@.kudos_digits($1::numeric) AND u.evaluating_kudos > 0 " \
+  "AND u.evaluating_kudos > $1::numeric "                                                 \
+  "AND u.created <= clock_timestamp() - $2::integer * interval '1 hour' "                 \
   "AND a.account_class NOT IN ('anonymous', 'system') "
 #define KUDOS_TRUSTED_WITH_ESCROW \
   "FROM @schema@.kudos_accounts WHERE trusted AND escrow_digits > 0 AND account_class <> 'system' "
 constexpr db::Statement kAnybody{"anybody_to_promote",
                                  "SELECT mode = 'ledger' AND (EXISTS (SELECT " KUDOS_TRUSTED_WITH_ESCROW
                                  ") OR EXISTS (SELECT " KUDOS_AWAITING_TRUST ")) FROM @schema@.kudos_ledger_control"};
-constexpr db::Statement kTrustedSeen{
-    "trusted_with_escrow", "SELECT user_id " KUDOS_TRUSTED_WITH_ESCROW "AND user_id > $1::integer ORDER BY user_id LIMIT $2::integer"};
+constexpr db::Statement kTrustedSeen{"trusted_with_escrow",
+                                     "SELECT user_id " KUDOS_TRUSTED_WITH_ESCROW
+                                     "AND user_id > $1::integer ORDER BY user_id LIMIT $2::integer"};
 constexpr db::Statement kLockCandidates{
     "lock_trust_candidates",
     "SELECT id, account_class, trusted, suspicious, deleted_at IS NOT NULL, created, evaluating_kudos "

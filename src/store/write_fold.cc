@@ -12,11 +12,11 @@ namespace {
 
 constexpr db::Statement kDrawSeqs{"projector_draw_seqs", R"(
 SELECT nextval('@schema@.kudos_events_seq') FROM generate_series(1, $1::integer) WHERE pg_current_xact_id() IS NOT NULL)"};
-// Rows are found by their places (row_places.h). Users, workers and teams were locked in this transaction, so their places
-// are exact: when one is missing, something is wrong and the whole cycle must fail.
-#define KUDOS_WRITTEN(count)                                                                                          \
-  ") SELECT id, place, CASE WHEN (SELECT count(*) FROM written) <> " count                                            \
-  " THEN @schema@.kudos_require(false, 'database_error', 'a locked row of a fold could not be written') END "         \
+// Rows are found by their places (row_places.h). Users, workers and teams were locked in this transaction, so their
+// places are exact: when one is missing, something is wrong and the whole cycle must fail.
+#define KUDOS_WRITTEN(count)                                                                                  \
+  ") SELECT id, place, CASE WHEN (SELECT count(*) FROM written) <> " count                                    \
+  " THEN @schema@.kudos_require(false, 'database_error', 'a locked row of a fold could not be written') END " \
   "FROM (SELECT) one LEFT JOIN written ON true"
 constexpr db::Statement kWriteUsers{"write_users", R"(
 WITH written AS (
@@ -25,18 +25,18 @@ WITH written AS (
     FROM unnest($1::tid[], $2::integer[], $3::numeric[], $4::numeric[], $5::timestamptz[])
         AS x(place, id, kudos, escrow, last_active)
     WHERE u.ctid = x.place AND u.id = x.id RETURNING u.id, u.ctid AS place)" KUDOS_WRITTEN("cardinality($1)")};
-#define KUDOS_ADD_PRODUCTION(table)                                                                                   \
-  "WITH written AS (UPDATE @schema@." table                                                                           \
-  " t SET kudos = t.kudos + x.kudos, contributions = t.contributions + x.contributions, "                             \
-  "fulfilments = t.fulfilments + x.fulfilments "                                                                      \
-  "FROM unnest($1::tid[], $2::uuid[], $3::numeric[], $4::numeric[], $5::numeric[]) "                                  \
-  "AS x(place, id, kudos, contributions, fulfilments) "                                                               \
+#define KUDOS_ADD_PRODUCTION(table)                                                       \
+  "WITH written AS (UPDATE @schema@." table                                               \
+  " t SET kudos = t.kudos + x.kudos, contributions = t.contributions + x.contributions, " \
+  "fulfilments = t.fulfilments + x.fulfilments "                                          \
+  "FROM unnest($1::tid[], $2::uuid[], $3::numeric[], $4::numeric[], $5::numeric[]) "      \
+  "AS x(place, id, kudos, contributions, fulfilments) "                                   \
   "WHERE t.ctid = x.place AND t.id = x.id RETURNING t.id, t.ctid AS place" KUDOS_WRITTEN("cardinality($1)")
 constexpr db::Statement kAddToWorkers{"add_to_workers", KUDOS_ADD_PRODUCTION("workers")};
 constexpr db::Statement kAddToTeams{"add_to_teams", KUDOS_ADD_PRODUCTION("teams")};
 
-// A counter's place is only a hint, for nobody holds its row. What isn't found there is looked up by its key, and made when
-// it doesn't exist. NOT IN, for that is hashed whatever the planner expects of the arrays.
+// A counter's place is only a hint, for nobody holds its row. What isn't found there is looked up by its key, and made
+// when it doesn't exist. NOT IN, for that is hashed whatever the planner expects of the arrays.
 constexpr db::Statement kAddUserStats{"add_user_stats", R"(
 WITH added AS (
     SELECT * FROM unnest($1::tid[], $2::integer[], $3::text[], $4::numeric[])
@@ -184,8 +184,8 @@ void queue_user_records(PlacedWrites& writes, const FoldOutcome& outcome, Places
              });
 }
 
-void queue_production(PlacedWrites& writes, const db::Statement& statement,
-                      const std::map<Uuid, Production>& producers, Places<Uuid>& places) {
+void queue_production(PlacedWrites& writes, const db::Statement& statement, const std::map<Uuid, Production>& producers,
+                      Places<Uuid>& places) {
   if (producers.empty()) return;
   auto known = db::Array::tids();
   auto ids = db::Array::uuids();

@@ -23,8 +23,10 @@ class PlacesTest : public LedgerTest {
     EXPECT_EQ(fold_all(*worker_), 2 * times);
   }
   static std::string counted(const std::string& name) {
-    return ask("SELECT value FROM user_stats s JOIN users u ON u.id = s.user_id WHERE action = 'topped_up' AND "
-               "external_id = '" + name + "'");
+    return ask(
+        "SELECT value FROM user_stats s JOIN users u ON u.id = s.user_id WHERE action = 'topped_up' AND "
+        "external_id = '" +
+        name + "'");
   }
   static std::string place_of(const std::string& name) {
     return ask("SELECT ctid::text FROM users WHERE external_id = '" + name + "'");
@@ -80,7 +82,8 @@ TEST_F(PlacesTest, ACounterThatWasDeletedAndWhosePlaceIsUsedAgainStartsAnew) {
   EXPECT_EQ(ask("SELECT value FROM user_stats WHERE action = 'other'"), "7.00");
 }
 
-// The mirror -----------------------------------------------------------------------------------------------------------
+// The mirror
+// -----------------------------------------------------------------------------------------------------------
 
 class MirrorTest : public LedgerTest {
  protected:
