@@ -9,15 +9,9 @@
 //
 // Failures: a deadlock or a twin runs the batch again, a bounded number of times. Another database error, or a lock
 // that somebody keeps for half a second, splits it in halves, until the one command that causes it is alone with its
-<<<<<<< HEAD
 // error. After a lost connection, also during COMMIT, the batch runs again with the same ids, so that what was
 // committed counts as done. When the database stays away longer than `outage`, a command whose commit's end wasn't
 // heard is answered commit_in_doubt with its event id.
-=======
-// error. After a lost connection, also during COMMIT, the batch runs again with the same event ids, so that what was
-// committed counts as done. (A reserve, extend or release without a key isn't remembered, but doing it again changes
-// nothing.)
->>>>>>> horizon
 //
 // Thread-safety: all members may be called from any thread.
 #pragma once

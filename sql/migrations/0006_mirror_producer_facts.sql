@@ -104,7 +104,7 @@ DECLARE
 BEGIN
     FOREACH name IN ARRAY '{users,workers,teams,user_stats,user_records,worker_stats}'::text[] LOOP
         IF (SELECT 'fillfactor=80' = ANY (reloptions) FROM pg_class WHERE oid = name::regclass) THEN
-            EXECUTE format('ALTER TABLE %I SET (fillfactor = 10)', name);
+            EXECUTE format('ALTER TABLE %I SET (fillfactor = 25)', name);
         END IF;
     END LOOP;
 END $$;
