@@ -98,7 +98,7 @@ class Deciding {
     if (digest && first && first->digest == digest) return replay(*first, command, true);
     auto step = propose(command, id);
     // A request that can't be right is told so before it is told of the conflict.
-    if (digest && first && !is_malformed(step)) return conflict(id);
+    if (digest && first && !is_malformed(step)) return key_conflict(id);
     if (!step) return std::unexpected(std::move(step).error());
     return apply(index, command, id, digest, *std::move(step));
   }
@@ -130,12 +130,6 @@ class Deciding {
     if (const auto* capture = std::get_if<Capture>(&command)) receipt.amount = capture->amount;
     if (const auto* charge = std::get_if<Charge>(&command)) receipt.amount = charge->amount;
     return receipt;
-  }
-
-  static std::unexpected<Error> conflict(const Uuid& id) {
-    return fail(ErrorCode::idempotency_conflict,
-                "the idempotency key was used for another request (event " + id.to_string() + ")",
-                "Use a new key for a new request.");
   }
 
   static bool is_malformed(const Result<Step>& step) {
@@ -512,6 +506,12 @@ class Deciding {
 };
 
 }  // namespace
+
+std::unexpected<Error> key_conflict(const Uuid& event) {
+  return fail(ErrorCode::idempotency_conflict,
+              "the idempotency key was used for another request (event " + event.to_string() + ")",
+              "Use a new key for a new request.");
+}
 
 Decisions decide(DecisionState state, std::span<const Command> commands) {
   return Deciding(std::move(state)).run(commands);

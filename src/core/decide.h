@@ -99,6 +99,9 @@ struct Decisions {
   }
 };
 
+// The refusal of a key that was used for another request (idempotency_conflict).
+std::unexpected<Error> key_conflict(const Uuid& event);
+
 Decisions decide(DecisionState state, std::span<const Command> commands);
 
 // What must be loaded and locked for a command.

@@ -61,9 +61,7 @@ Result<Receipt> answer_for_twin(const Receipt& own, const store::StoredEvents& t
     receipt.replayed = true;
     return receipt;
   }
-  return fail(ErrorCode::idempotency_conflict,
-              "the idempotency key was used for another request (event " + own.event_id.to_string() + ")",
-              "Use a new key for a new request.");
+  return key_conflict(own.event_id);
 }
 
 Status replay_twins(db::Connection& connection, const std::unordered_set<EventSeq>& stored, Decisions& decisions) {

@@ -2,6 +2,7 @@
 #include <charconv>
 
 #include "base/try.h"
+#include "store/codec.h"
 #include "store/projection.h"
 
 namespace kudos::store {
@@ -78,13 +79,6 @@ Number number_of(std::string_view text) {
   Number number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);
   return number;
-}
-
-std::optional<Digest> read_digest(const db::Rows& rows, int row, int column) {
-  if (rows.is_null(row, column)) return std::nullopt;
-  Digest digest{};
-  std::ranges::copy(rows.text(row, column).substr(0, digest.size()), digest.begin());
-  return digest;
 }
 
 // Also the journal's map; without one every event is behind its frontier.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/try.h"
+#include "store/codec.h"
 #include "store/emission.h"
 #include "store/event_writer.h"
 #include "store/holds.h"
@@ -26,10 +27,6 @@ constexpr db::Statement kInsertTransfers{"insert_transfers", R"(
 INSERT INTO @schema@.kudos_transfers (event_seq, created, payer_id, recipient_id, amount)
 SELECT x.seq, $5::timestamptz, x.payer, x.recipient, x.amount
 FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::numeric[]) AS x(seq, payer, recipient, amount))"};
-
-std::string_view bytes_of(const Digest& digest) {
-  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
-}
 
 // In the order of event ids, so that two batches with the same keys meet without a deadlock.
 std::vector<const DecidedEvent*> storage_order(const std::vector<DecidedEvent>& events) {

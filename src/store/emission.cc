@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "base/try.h"
+#include "store/codec.h"
 #include "store/holds.h"
 
 namespace kudos::store {
@@ -143,12 +144,8 @@ void read_workers(const db::Rows& rows, Directory& directory) {
 std::map<Uuid, StoredEvent> read_events(const db::Rows& rows) {
   std::map<Uuid, StoredEvent> events;
   for (int row = 0; row < rows.size(); ++row) {
-    StoredEvent stored{{rows.int64(row, 1)}, std::nullopt, rows.is_null(row, 3) ? 0 : rows.int64(row, 3)};
-    if (!rows.is_null(row, 2)) {
-      const auto bytes = rows.text(row, 2);
-      std::ranges::copy(bytes, stored.request_digest.emplace().begin());
-    }
-    events.emplace(rows.uuid(row, 0), stored);
+    const std::int64_t hold = rows.is_null(row, 3) ? 0 : rows.int64(row, 3);
+    events.emplace(rows.uuid(row, 0), StoredEvent{{rows.int64(row, 1)}, read_digest(rows, row, 2), hold});
   }
   return events;
 }
@@ -176,9 +173,8 @@ Result<Mode> read_mode(const db::Rows& rows) {
 std::map<Uuid, StoredRequest> read_requests(const db::Rows& rows) {
   std::map<Uuid, StoredRequest> requests;
   for (int row = 0; row < rows.size(); ++row) {
-    StoredRequest request{{}, rows.int64(row, 2), rows.amount(row, 3)};
-    std::ranges::copy(rows.text(row, 1), request.request_digest.begin());
-    requests.emplace(rows.uuid(row, 0), request);
+    requests.emplace(rows.uuid(row, 0),
+                     StoredRequest{*read_digest(rows, row, 1), rows.int64(row, 2), rows.amount(row, 3)});
   }
   return requests;
 }

@@ -4,6 +4,7 @@
 #include <openssl/rand.h>
 
 #include "base/check.h"
+#include "store/codec.h"
 
 namespace kudos::store {
 namespace {
@@ -47,17 +48,6 @@ WITH headers AS (
     WHERE x.metadata IS NOT NULL AND x.seq IN (SELECT seq FROM headers)
 )
 SELECT seq FROM headers)"};
-
-std::string_view bytes_of(const Digest& digest) {
-  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
-}
-
-void add_or_null(db::Array& array, std::string_view text) {
-  if (text.empty())
-    array.null();
-  else
-    array.add(text);
-}
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/try.h"
+#include "store/codec.h"
 
 namespace kudos::store {
 namespace {
@@ -78,13 +79,6 @@ ORDER BY id LIMIT $2::integer FOR NO KEY UPDATE SKIP LOCKED)"};
 constexpr db::Statement kExpireHolds{"expire_holds", R"(
 UPDATE @schema@.kudos_reservations SET state = 'expired', reason = 'deadline', ended = clock_timestamp()
 WHERE id = ANY ($1::bigint[]) AND state = 'active' AND expires <= clock_timestamp())"};
-
-void add_or_null(db::Array& array, std::string_view text) {
-  if (text.empty())
-    array.null();
-  else
-    array.add(text);
-}
 
 Hold read_hold(const db::Rows& rows, int row) {
   Hold hold;

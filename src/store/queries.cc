@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/try.h"
+#include "store/codec.h"
 #include "store/projection.h"
 
 namespace kudos::store {
@@ -42,13 +43,6 @@ ORDER BY kudos DESC, id LIMIT $1::integer)"};
 constexpr db::Statement kTopTeams{"top_teams", R"(
 SELECT id::text, coalesce(name, ''), kudos, contributions, fulfilments FROM @schema@.teams
 ORDER BY kudos DESC, id LIMIT $1::integer)"};
-
-std::optional<Digest> read_digest(const db::Rows& rows, int column) {
-  if (rows.is_null(0, column)) return std::nullopt;
-  Digest digest{};
-  std::ranges::copy(rows.text(0, column).substr(0, digest.size()), digest.begin());
-  return digest;
-}
 
 const db::Statement& board_statement(Board board) {
   switch (board) {
@@ -100,8 +94,8 @@ Result<EventRow> read_event(db::Connection& connection, const Uuid& id) {
   event.created = rows.timestamp(0, 1);
   event.job_id = rows.optional(0, 2, &db::Rows::uuid);
   event.wp_type = rows.text(0, 3);
-  event.request_digest = read_digest(rows, 4);
-  event.metadata_hash = read_digest(rows, 5);
+  event.request_digest = read_digest(rows, 0, 4);
+  event.metadata_hash = read_digest(rows, 0, 5);
   event.applied_inline = rows.boolean(0, 6);
   if (!rows.is_null(0, 8)) found.fold = FoldId{rows.int64(0, 8)};
   found.folded_at = rows.optional(0, 9, &db::Rows::timestamp);

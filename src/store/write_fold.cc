@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/try.h"
+#include "store/codec.h"
 #include "store/event_writer.h"
 #include "store/holds.h"
 #include "store/projection.h"
@@ -100,10 +101,6 @@ constexpr db::Statement kBeat{"beat", "UPDATE @schema@.kudos_ledger_applier_stat
 constexpr db::Statement kRequireAdjustments{"require_adjustments", R"(
 SELECT @schema@.kudos_require(count(*) = $2::integer, 'database_error', 'a floor adjustment could not be stored: its id is taken')
 FROM @schema@.kudos_events WHERE fold_id = $1::bigint AND seq = ANY ($3::bigint[]))"};
-
-std::string_view bytes_of(const Digest& digest) {
-  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
-}
 
 // What a statement writes, and what becomes of the places that it returns. Those of a flush, in order.
 class PlacedWrites {
